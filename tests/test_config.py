@@ -123,9 +123,7 @@ def test_a_nested_value_that_makes_no_sense_is_refused(settings: Any, field: str
     [
         (GraphOptions, "enable_recv_scheduling", True, "no receive to schedule"),
         (GraphOptions, "rewrite_options", {"remapping": 1}, "no Grappler here"),
-        (OptimizerOptions, "global_jit_level", JitLevel.ON_1, "no optimising compiler here"),
-        (OptimizerOptions, "global_jit_level", 2, "no optimising compiler here"),
-        (OptimizerOptions, "cpu_global_jit", True, "no optimising compiler here"),
+        (OptimizerOptions, "cpu_global_jit", True, "the kernels of the CPU are numpy's, which nothing compiles"),
         (Experimental, "use_tfrt", True, "this is the only runtime here"),
     ],
 )
@@ -198,6 +196,11 @@ def test_numbers_of_numpy_and_lists_become_plain_values() -> None:
     assert config.session_inter_op_thread_pool == (ThreadPoolOptionProto(),)
 
 
+def test_two_jit_levels_let_devices_compile() -> None:
+    levels: list[Any] = [-1, JitLevel.OFF, 0, JitLevel.DEFAULT, 1, JitLevel.ON_1, 2, JitLevel.ON_2]
+    assert [OptimizerOptions(global_jit_level=each).compiles for each in levels] == [False] * 4 + [True] * 4
+
+
 pools = st.builds(ThreadPoolOptionProto, num_threads=st.integers(0, 64), global_name=st.text(max_size=5))
 optimizer_options = st.builds(
     OptimizerOptions,
@@ -205,7 +208,7 @@ optimizer_options = st.builds(
     do_constant_folding=st.booleans(),
     max_folded_constant_in_bytes=st.integers(0, 2**40),
     opt_level=st.sampled_from(OptLevel),
-    global_jit_level=st.sampled_from([JitLevel.DEFAULT, JitLevel.OFF]),
+    global_jit_level=st.sampled_from(JitLevel),
 )
 graph_options = st.builds(
     GraphOptions,

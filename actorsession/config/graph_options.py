@@ -24,18 +24,12 @@ class OptLevel(enum.IntEnum):
 
 
 class JitLevel(enum.IntEnum):
-    """The level of just-in-time compilation; this runtime has no compiler but its own code generation."""
+    """The level of just-in-time compilation; ``ON_1`` and ``ON_2`` are the same here."""
 
     DEFAULT = 0
     OFF = -1
     ON_1 = 1
     ON_2 = 2
-
-
-_NO_JIT = (
-    "there is no optimising compiler here: every plan is generated Python code over numpy; leave it at "
-    "JitLevel.DEFAULT or OFF"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +42,9 @@ class OptimizerOptions:
             level ``L1``.
         max_folded_constant_in_bytes: largest folded value; 0 for 10 MiB.
         opt_level: ``L1`` (the default) for all of them, ``L0`` for those that are named.
-        global_jit_level: refused above ``OFF``: plans are generated code already.
-        cpu_global_jit: refused for the same reason.
+        global_jit_level: above ``OFF``, devices that bring a compiler have it compile nodes that ran often; see
+            docs/devices.md. The device ``CPU`` has none.
+        cpu_global_jit: refused for that reason.
     """
 
     do_common_subexpression_elimination: bool = False
@@ -66,9 +61,17 @@ class OptimizerOptions:
         at_least(0, "max_folded_constant_in_bytes", self.max_folded_constant_in_bytes)
         _as_member(self, "opt_level", OptLevel)
         _as_member(self, "global_jit_level", JitLevel)
-        neutral = (JitLevel.DEFAULT, JitLevel.OFF)
-        reject("global_jit_level", self.global_jit_level, neutral, _NO_JIT)
-        reject("cpu_global_jit", self.cpu_global_jit, (False,), _NO_JIT)
+        reject(
+            "cpu_global_jit",
+            self.cpu_global_jit,
+            (False,),
+            "the kernels of the CPU are numpy's, which nothing compiles; global_jit_level is for other devices",
+        )
+
+    @property
+    def compiles(self) -> bool:
+        """Whether devices that bring a compiler use it."""
+        return self.global_jit_level > JitLevel.DEFAULT
 
     def to_wire(self) -> dict[str, Any]:
         """Return the settings as plain values."""

@@ -15,31 +15,35 @@ from __future__ import annotations
 
 import logging
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from actorsession.errors import OpError, exhausted
 from actorsession.graph.device import device_name, device_task
-from actorsession.graph.dtypes import DType, as_dtype, resource
+from actorsession.graph.dtypes import DType, as_dtype, resource, variant
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, SumTerm, lookup
 from actorsession.records import dataclass
 from actorsession.registrations import scoped
 
 __all__ = [
+    "Compiler",
     "DeviceArrays",
     "DeviceClock",
     "DeviceKernel",
     "DeviceKernels",
     "all_to_host_of",
     "arrays_of",
+    "can_compile",
     "clock_of",
     "definition_of",
     "kernels_of",
     "on_device",
     "peer_arrays",
     "register_device_kernels",
+    "tell_without_compiler",
+    "type_of",
 ]
 
 
@@ -79,6 +83,14 @@ class DeviceClock(Protocol):
 
     def seconds(self, since: Any, until: Any) -> float:
         """Return the time between the moments in which the device reaches two marks; wait for both."""
+
+
+Compiler: TypeAlias = "Callable[[Callable[..., Sequence[Any]], Sequence[Any]], Callable[..., Sequence[Any]]]"
+"""Makes a faster function of a function of arrays of a device, and of the arrays of one of its calls.
+
+Both functions return several arrays. Those of the result share memory with each other or with arguments only where
+the others do. It is called with arrays of the same shapes and, if it raises, the given function is called in its place.
+"""
 
 
 def _all(context: KernelContext) -> bool:
@@ -133,6 +145,9 @@ class DeviceKernels:
             they return.
         all_to_host: returns what makes several arrays of the device with a full name those of the host at once, as many
             numpy arrays that share memory with nothing. ``None``, as it may give too, if ``to_host`` costs no more.
+        compiler: compiles functions of several nodes, in sessions that ask for it; called in a thread of its own.
+        compiles: whether the compiler takes the kernel of a node: it is a pure function of arrays, and what it does
+            depends on their shapes alone.
     """
 
     arrays: Callable[[str], DeviceArrays]
@@ -146,6 +161,8 @@ class DeviceKernels:
     family: str | None = None
     clock: Callable[[str], DeviceClock | None] | None = None
     all_to_host: Callable[[str], Callable[..., Sequence[Any]] | None] | None = None
+    compiler: Compiler | None = None
+    compiles: Callable[[KernelContext], bool] = _all
 
     def kernel_of(self, definition: OpDef) -> DeviceKernel | None:
         """Return the kernel of an operation type: its row, or the sentence of its definition."""
@@ -191,11 +208,16 @@ def register_device_kernels(device_type: str, kernels: DeviceKernels) -> None:
     _KERNELS[device_type] = kernels
 
 
+def type_of(device: str) -> str:
+    """Return the type of a device, given its full name."""
+    return device.rpartition("/device:")[2].partition(":")[0]
+
+
 def kernels_of(device: str) -> DeviceKernels | None:
     """Return the kernels of the type of a device, given its full name; ``None`` for numpy's."""
     if not _KERNELS:
         return None
-    return _KERNELS.get(device.rpartition("/device:")[2].partition(":")[0])
+    return _KERNELS.get(type_of(device))
 
 
 def arrays_of(device: str) -> DeviceArrays | None:
@@ -277,10 +299,41 @@ def definition_of(context: KernelContext) -> OpDef:
     )
 
 
+def can_compile(context: KernelContext) -> bool:
+    """Return whether the compiler of a node's device takes its kernel; constants of the plan count as arrays."""
+    kernels = kernels_of(context.device)
+    if kernels is None or kernels.compiler is None or not context.outputs:
+        return False
+    definition = lookup(context.op)
+    row = kernels.kernel_of(definition)
+    # Random numbers are no function of their inputs, and what is kept is owned by one reader.
+    if definition.stateful or definition.once or definition.suspends or definition.keeps or definition.borrows:
+        return False
+    if context.op not in kernels.transparent and (
+        row is None or not row.takes(context) or not kernels.compiles(context)
+    ):
+        return False
+    holds = kernels.arrays(context.device).holds
+    if not all(holds(spec.dtype) and spec.dtype is not variant for spec in context.outputs):
+        return False
+    inputs = enumerate(context.inputs)
+    return all((holds(s.dtype) and s.dtype is not variant) or context.constant(k) is not None for k, s in inputs)
+
+
+def tell_without_compiler(devices: Iterable[str]) -> None:
+    """Say once that nothing is compiled, if it is asked for and none of some devices has a compiler."""
+    types = {type_of(device): kernels_of(device) for device in devices}
+    # A type that is not known here may be one of another task.
+    if all(name == "CPU" if kernels is None else kernels.compiler is None for name, kernels in types.items()):
+        told = "", ", ".join(sorted(types))
+        if told not in _TOLD:
+            _TOLD.add(told)
+            _log.warning("global_jit_level compiles nothing: no device of the session has a compiler (%s)", told[1])
+
+
 def _tell(definition: OpDef, device: str) -> None:
     """Say once for each operation type that a device has no kernel for it; of what is the host's anyway, nothing."""
-    device_type = device.rpartition("/device:")[2].partition(":")[0]
-    told = device_type, definition.name
+    told = type_of(device), definition.name
     if definition.once or definition.stateful or told in _TOLD:
         return
     _TOLD.add(told)

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from actorsession.config import ConfigProto, SessionOptions
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.graph.device_kernels import tell_without_compiler
 from actorsession.graph.node import NodeDef
 from actorsession.plan.collectives import check_collectives
 from actorsession.plan.control_flow.spreading import spread
@@ -75,6 +77,8 @@ class GraphExecutionState:
             optimiser_settings(self._options.optimizer_options), handle, SessionOptions(target, config)
         )
         self._moved: dict[str, Placed] = {}
+        if self._options.optimizer_options.compiles:
+            tell_without_compiler(devices.by_name)
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -201,6 +205,8 @@ class GraphExecutionState:
         check_collectives(graph, device_of, alone=not signature.collective_graph_key)
         parts = partition(graph, device_of, self.devices, bfloat16_transfers=self._options.enable_bfloat16_sendrecv)
         parts = self._passes.partitions(parts, self.view, self.devices, trail)
+        if self._options.optimizer_options.compiles:
+            parts = tuple([replace(part, compiles=True) for part in parts])
         if trail is not None:
             trail.device_of, trail.partitions = device_of, parts
         self._check()

@@ -204,7 +204,7 @@ def make_partial(
                 node = replace(node, op=RECV, attrs={"key": key})
             # A value is sent directly behind its producer, so that it is available as soon as it exists.
             nodes += [node, *sends.get(node.name, ())]
-        partitions.append(Partition(part.device, tuple(nodes), ()))
+        partitions.append(replace(part, nodes=tuple(nodes), fetches=()))
     result = PartialParts(
         signature,
         tuple(partitions),

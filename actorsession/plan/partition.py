@@ -54,11 +54,13 @@ class Partition:
         device: full name.
         nodes: producers before consumers, ``_Arg``, ``_Send`` and ``_Recv`` among them.
         fetches: (position in the signature's fetches, producing node, output index).
+        compiles: whether the compiler of the device, if it brings one, may compile nodes.
     """
 
     device: str
     nodes: tuple[NodeDef, ...]
     fetches: tuple[tuple[int, str, int], ...]
+    compiles: bool = False
 
     @property
     def feeds(self) -> tuple[int, ...]:
@@ -78,7 +80,7 @@ class Partition:
     def to_wire(self, *, pack: bool = False) -> list[Any]:
         """Return the partition as plain values; ``pack`` encodes its nodes immediately."""
         nodes = nodes_to_wire(self.nodes, pack=pack)
-        return [self.device, nodes, [list(f) for f in self.fetches]]
+        return [self.device, nodes, [list(f) for f in self.fetches], *([True] if self.compiles else [])]
 
     @classmethod
     def from_wire(cls, value: Any) -> Partition:
@@ -88,7 +90,12 @@ class Partition:
             ProtocolError: for any other form, or nodes that later stages could not rely on.
         """
         match value:
-            case [str() as device, (list() | Packed()) as nodes, list() as fetches]:
+            case [str() as device, (list() | Packed()) as nodes, list() as fetches] | [
+                str() as device,
+                (list() | Packed()) as nodes,
+                list() as fetches,
+                True,
+            ]:
                 parts = []
                 for fetch in fetches:
                     match fetch:
@@ -96,7 +103,7 @@ class Partition:
                             parts.append((position, node, index))
                         case _:
                             raise ProtocolError(f"this is not the wire form of a fetch: {reprlib.repr(fetch)}")
-                part = cls(device, nodes_from_wire(nodes, _check_size), tuple(parts))
+                part = cls(device, nodes_from_wire(nodes, _check_size), tuple(parts), compiles=len(value) > 3)
                 try:
                     _check_part(part)
                     _check_received(part)

@@ -25,6 +25,7 @@ from actorsession.errors import (
     UnimplementedError,
 )
 from actorsession.extend import DeviceKernel, DeviceKernels, register_device_factory, registration_scope
+from actorsession.graph.registry import lookup
 from tests.default_device import LOCAL, TYPE
 from tests.ops.table.row import Row
 from tests.ops.test_table import EVERY, skip_without

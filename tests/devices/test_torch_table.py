@@ -40,7 +40,7 @@ from tests.ops.test_table import (
     stateless_types,
     whole_numbers,
 )
-from tests.rows import for_each
+from tests.rows import few_of, for_each
 from tests.test_recorded import FAMILIES as RECORDED
 from tests.test_recorded import outcomes_of
 
@@ -247,6 +247,63 @@ def test_no_kernel_leaves_all_cases_to_the_cpu_or_gives_the_memory_of_an_input(f
                 with np.errstate(all="ignore"), contextlib.suppress(TypeError, ValueError):
                     arrays_of(row.build, inputs, early, "/device:RECORDED:0")
     assert (sorted(ops - ran), sharing) == ([], set())
+
+
+KINDS = (torch.Tensor, np.ndarray, np.generic)
+
+
+def traced(failed: set[tuple[str, str]]) -> Any:
+    """The device with kernels that go through its compiler, each alone; and those that did not give the same so."""
+    compiler = type(OURS.compiler)(lambda graph, examples: graph.forward, is_judged=False)
+
+    def trace(op: str, row: DeviceKernel) -> DeviceKernel:
+        def make(context: Any) -> Any:
+            function = row.kernel(context)
+
+            def several(*values: Any) -> Any:
+                result = function(*values)
+                return tuple(result) if isinstance(result, (list, tuple)) else (result,)
+
+            def kernel(*values: Any) -> Any:
+                if not values or not all(isinstance(value, KINDS) for value in values):
+                    return function(*values)  # of a variable or a list
+                plain = several(*values)
+                if not all(map(torch.is_tensor, plain)):
+                    return function(*values)
+                places = [k for k, value in enumerate(values) if isinstance(value, torch.Tensor)]
+
+                def of_tensors(*tensors: Any) -> Any:
+                    given = dict(zip(places, tensors, strict=True))
+                    return several(*[given.get(k, value) for k, value in enumerate(values)])
+
+                try:
+                    tensors = [values[k] for k in places]
+                    results = compiler(of_tensors, tensors)(*tensors)
+                    for got in (results, several(*values)):  # it has kept nothing of what it was traced with
+                        assert all(type(value) is torch.Tensor for value in got)
+                        torch.testing.assert_close(tuple(got), plain, rtol=1e-6, atol=1e-6, equal_nan=True)
+                except Exception as exc:
+                    failed.add((op, repr(exc)))
+                return plain if len(plain) > 1 else plain[0]
+
+            return kernel if OURS.compiles(context) else function
+
+        return replace(row, kernel=make, emit=None)
+
+    return named("TRACED", rows={op: trace(op, row) for op, row in KERNELS.items()}, compiler=compiler)
+
+
+@pytest.mark.parametrize("family", few_of(FAMILIES, 8))
+def test_a_kernel_that_can_be_compiled_gives_the_same_so(family: str, whole: bool) -> None:
+    failed: set[tuple[str, str]] = set()
+    register_device_factory("TRACED", traced(failed))
+    seen: set[str] = set()
+    for row, early in itertools.product(ROWS_OF[family], (KNOWN, CONSTANT)):
+        for inputs in row.inputs if whole else row.inputs[: row.op not in seen]:
+            seen.add(row.op)
+            with np.errstate(all="ignore"), contextlib.suppress(TypeError, ValueError):
+                arrays_of(row.build, inputs, early, "/device:TRACED:0")
+    assert sorted(failed) == []
 
 
 def test_every_kernel_has_cases() -> None:

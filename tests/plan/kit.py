@@ -7,6 +7,7 @@ are tested without the runtime.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,18 +32,40 @@ from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.codegen.compiled_calls import OFTEN, CompiledCalls
 from actorsession.plan.codegen.segment_context import ControlFlowContext, PendingValues
 from actorsession.plan.partition import partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = ["CPU", "Made", "NoStep", "Step", "call", "device_set", "node", "scalar", "signature"]
+__all__ = [
+    "CPU",
+    "OFTEN",
+    "CompiledCalls",
+    "Made",
+    "NoStep",
+    "Step",
+    "call",
+    "device_set",
+    "node",
+    "scalar",
+    "settle_compilers",
+    "signature",
+]
 
 # The names of the first few devices.
 CPU = [f"{LOCAL_TASK}/device:CPU:{i}" for i in range(4)]
 
 scalar: TensorSpec = spec("float32", ())
+
+
+def settle_compilers() -> None:
+    """Wait until nothing is compiled, and nothing waits to be."""
+    for thread in threading.enumerate():
+        if thread.name == "actorsession-compiler":
+            thread.join(120)
+            assert not thread.is_alive()
 
 
 def device_set(count: int = 1) -> DeviceSet:

@@ -356,7 +356,8 @@ test_a_broken_rule_is_an_internal_error_that_names_the_node = refusing(
 @pytest.mark.parametrize("part", GOOD, ids=["source", "destination"])
 def test_a_part_comes_back_as_it_was_sent(part: Partition) -> None:
     part = replace(part, nodes=tuple([_complete(node) for node in part.nodes]))
-    assert Partition.from_wire(part.to_wire()) == part
+    for each in (part, replace(part, compiles=True)):
+        assert Partition.from_wire(each.to_wire()) == each
 
 
 def _complete(node: NodeDef) -> NodeDef:
@@ -366,7 +367,21 @@ def _complete(node: NodeDef) -> NodeDef:
     return replace(node, op="Placeholder", attrs={"dtype": float32, "shape": TensorShape([])})
 
 
-@for_each("wire", [None, [], {}, [CPU[0], [], [[0]]], [CPU[0], [], [["0", "a", 0]]], [CPU[0], [[]], []], [3, [], []]])
+FORMS = [
+    None,
+    [],
+    {},
+    [CPU[0], [], [[0]]],
+    [CPU[0], [], [["0", "a", 0]]],
+    [CPU[0], [[]], []],
+    [3, [], []],
+    [CPU[0], [], [], 1],
+    [CPU[0], [], [], np.ones(2)],
+    [CPU[0], [], [], True, True],
+]
+
+
+@for_each("wire", FORMS)
 def test_another_form_is_a_protocol_error(wire: Any) -> None:
     with pytest.raises(ProtocolError):
         Partition.from_wire(wire)

@@ -126,10 +126,10 @@ def _part(task: str, members: Sequence[Partition]) -> TaskPart:
     feed_at = {position: i for i, position in enumerate(feeds)}
     fetch_at = {position: i for i, position in enumerate(fetches)}
     renumbered = [
-        Partition(
-            p.device,
-            tuple(_renumber(node, feed_at) for node in p.nodes),
-            tuple((fetch_at[position], name, index) for position, name, index in p.fetches),
+        replace(
+            p,
+            nodes=tuple(_renumber(node, feed_at) for node in p.nodes),
+            fetches=tuple((fetch_at[position], name, index) for position, name, index in p.fetches),
         )
         for p in members
     ]

@@ -10,9 +10,10 @@ from functools import partial
 
 from actorsession.config import ConfigProto
 from actorsession.devices.torch.arrays import TorchArrays
+from actorsession.devices.torch.compiler import TorchCompiler
 from actorsession.devices.torch.gpus import KINDS, GpuKind
 from actorsession.devices.torch.kernels.rows import NAMESPACE
-from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT
+from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT, compiles
 from actorsession.devices.torch.variables import TorchVariable
 from actorsession.drawing.text import byte_size
 from actorsession.errors import AlreadyExistsError, InvalidArgumentError
@@ -44,6 +45,8 @@ class TorchCpu(CpuFactory):
             transparent=TRANSPARENT,
             hosted=HOSTED,
             shares_memory=True,
+            compiler=TorchCompiler(),
+            compiles=compiles,
             family=_FAMILY,
         )
 
@@ -102,6 +105,8 @@ class TorchGpu(DeviceFactory):
             lacks_functions=bool(kind.lacks),
             transparent=TRANSPARENT,
             hosted=HOSTED,
+            compiler=TorchCompiler(),
+            compiles=compiles,
             memory=self._taken,
             family=_FAMILY,
             clock=lambda device: kind.clock(self._number(device)),

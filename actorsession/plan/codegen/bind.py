@@ -18,11 +18,19 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, OpError
-from actorsession.graph.device_kernels import DeviceClock, all_to_host_of, arrays_of, clock_of, definition_of
+from actorsession.graph.device_kernels import (
+    DeviceClock,
+    all_to_host_of,
+    arrays_of,
+    clock_of,
+    definition_of,
+    kernels_of,
+)
 from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.graph.shared_arrays import empty
 from actorsession.plan.abandonment import check_wanted
+from actorsession.plan.codegen.compiled_calls import CompiledCalls
 from actorsession.plan.codegen.memory_check import within_memory
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.outline import LONGEST
@@ -254,6 +262,13 @@ class BoundPartition:
                 "own_on_device": arrays.own,
                 "all_on_host": all_to_host_of(self.device),
             }
+        if any(segment.subgraphs for segment in self.compiled.segments):
+            kernels = kernels_of(self.device)
+            assert kernels is not None
+            assert kernels.compiler is not None, "code without a compiler has no subgraphs"
+            namespace["CompiledCalls"] = functools.partial(
+                CompiledCalls, device=self.device, compiler=kernels.compiler, plan=weakref.ref(self)
+            )
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
             check_wanted()

@@ -43,7 +43,8 @@ class Construct:
         known = {own + k: self.flow.constant(ref) for k, ref in enumerate(captured)}
         constants: Mapping[int, Array] = {k: v for k, v in known.items() if v is not None}
         base = len(self.text.nodes)
-        flow = function_use_def(self.node.attrs[key], self.text.device, base, constants)
+        compiles = self.flow.compiles
+        flow = function_use_def(self.node.attrs[key], self.text.device, base, constants, compiles=compiles)
         self.text.nodes.extend(flow.nodes)
         return flow
 

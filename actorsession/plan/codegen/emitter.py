@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Kernel, OpDef
@@ -25,6 +26,7 @@ from actorsession.plan.codegen.fusion import Run, fused, write_run
 from actorsession.plan.codegen.in_place import Join, joins_among, overwritten, writes_new
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.segment import Line
+from actorsession.plan.codegen.subgraphs import parted, write_subgraph
 from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.plan.cost import node_cost
 from actorsession.plan.partition import SEND
@@ -60,6 +62,7 @@ class Text:
         suspensions: numbers in the code of the partition's nodes that suspend.
         functions: lines of the functions that the code calls, before its own.
         runs: see ``Segment.runs``.
+        subgraphs: see ``Segment.subgraphs``.
         call_writers: by operation type, the writers of the nodes that have functions.
     """
 
@@ -76,6 +79,7 @@ class Text:
     suspensions: Mapping[int, int] = field(default_factory=dict)
     functions: list[Line] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+    subgraphs: list[tuple[int, ...]] = field(default_factory=list)
     call_writers: Mapping[str, Callable[[Emitter, int], None]] = field(default_factory=dict)
 
 
@@ -105,16 +109,16 @@ class Emitter:
 
     def nodes(self, nodes: Sequence[int]) -> None:
         """Write nodes, producers first."""
-        self._joins = joins_among(self.flow, nodes)
+        # What is compiled has no sums that begin before all of their terms are there.
+        self._joins = {} if self.flow.compiles else joins_among(self.flow, nodes)
         joins = [join for joins in self._joins.values() for join in joins]
         self._joined = {join.node for join in joins}
         self._terms = {i for join in joins for i in join.terms}
-        for unit in fused(self.flow, nodes):
-            if isinstance(unit, int):
-                self._write(unit)
-                self._join(unit)
+        for part, is_subgraph in parted(self.flow, nodes) if self.flow.compiles else ((nodes, False),):
+            if is_subgraph:
+                write_subgraph(self, part, partial(_write_one_by_one, self, part))
             else:
-                self._run(unit)
+                _write_one_by_one(self, part)
 
     def _write(self, i: int) -> None:
         check_wanted()
@@ -179,16 +183,16 @@ class Emitter:
             if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):
                 own = "own_on_device" if flow.is_of_device(flow.inputs[i][k]) else "own"
                 arguments[k] = f"{own}({arguments[k]})"
-        expression = _expression(op, context, arguments, sent=flow.is_sent((i, 0)))
+        expression = flow.expression(i, context, arguments)
         if expression is None:
-            expression = f"{self._bound('k', i, context)}({', '.join(arguments)})"
+            expression = f"{self.bind('k', i, context)}({', '.join(arguments)})"
         if self._goes_on_without(i):
             self.line(f"C.begin({text.suspensions[i]}, {expression}){comment}", number)
             return
         if op.suspends:
             expression = f"C.wait_for({expression})"
             if any(flow.is_of_device((i, output)) for output in range(len(node.outputs))):
-                expression = f"{self._bound('a', i, context)}({expression})"
+                expression = f"{self.bind('a', i, context)}({expression})"
         target = self._made(i)
         value = f"({target})" if len(node.outputs) > 1 else target or "None"
         self.line(f"{value} = {expression}{comment}" if target else expression + comment, number, value)
@@ -207,7 +211,7 @@ class Emitter:
         text.unchecked += 0.0 if dear else cost
         return context
 
-    def _bound(self, letter: str, i: int, context: NodeContext | None = None) -> str:
+    def bind(self, letter: str, i: int, context: NodeContext | None = None) -> str:
         """Return the global name of an object that belongs to a node; see ``Segment.bindings``."""
         number = self._base + i
         name = f"{letter}{number}"
@@ -234,7 +238,7 @@ class Emitter:
         target, spec = self.local((i, 0)), self.flow.nodes[i].outputs[0]
         array = f"empty({spec.shape.sizes!r}, {spec.dtype.np_dtype.name!r})"
         self.line(f"{target} = {array}{self.comment(i)}", self.number(i))
-        call = f"{self._bound('n', i)}({', '.join(arguments)}, {target})"
+        call = f"{self.bind('n', i)}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
 
     def _join(self, i: int) -> None:
@@ -261,7 +265,7 @@ class Emitter:
             if is_term:
                 self._add_terms(join, [inputs[k] for k in part], first if part.start else None, last=last)
             else:
-                add, value = self._bound("j", join.node), self.value(read[-1])
+                add, value = self.bind("j", join.node), self.value(read[-1])
                 call = (
                     f"{add}({first}, {value}, {target})" if first == target else f"{target} = {add}({first}, {value})"
                 )
@@ -279,11 +283,11 @@ class Emitter:
         for ref in refs:
             given = [self.value(each) for each in flow.inputs[ref[0]]]
             operands += given
-            kernel, value = self._bound("k", ref[0]), self.local(ref)
+            kernel, value = self.bind("k", ref[0]), self.local(ref)
             traced += [f"t = clock(); {value} = {kernel}({', '.join(given)})"]
             traced += [f"C.note({self.number(ref[0])}, t, {value}); del {value}"]
             self._gone.add(ref)
-        call = f"{target} = {self._bound('s', refs[0][0])}({first}, {', '.join(operands)})"
+        call = f"{target} = {self.bind('s', refs[0][0])}({first}, {', '.join(operands)})"
         traced += ["t = clock(); " + call] + ([f"C.note({number}, t, {target})"] if last else [])
         comment = self.comment(refs[0][0])
         self.line(call + comment, self.number(refs[0][0]), traced="; ".join(traced) + comment)
@@ -295,7 +299,7 @@ class Emitter:
         """Return the global name of a node's function that writes to an array, and the function."""
         function = self.flow.into(i)
         assert function is not None, f"node {i} does not write into an existing array"
-        return self._bound("o", i), function
+        return self.bind("o", i), function
 
     def number(self, i: int) -> int:
         """Return the number of a node in the code."""
@@ -331,7 +335,7 @@ class Emitter:
     def value(self, ref: Ref) -> str:
         """Return the expression by which a value is read."""
         i = ref[0]
-        return self._bound("c", i) if self.flow.once[i] else self.local(ref)
+        return self.bind("c", i) if self.flow.once[i] else self.local(ref)
 
     def on_host(self, ref: Ref, expression: str) -> str:
         """Return the expression of a value as numpy has it."""
@@ -375,19 +379,13 @@ class Emitter:
         return not self.flow.once[ref[0]] and not self.flow.is_scalar(ref)
 
 
-def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str], *, sent: bool) -> str | None:
-    """Return the expression of a node in place of a call; ``None`` if there is none.
-
-    There is none for invalid constants either: the kernel raises when the node runs. ``sent`` says whether
-    the output is sent to another task.
-    """
-    emit = op.emit_sent if sent and op.emit_sent is not None else op.emit
-    if emit is None:
-        return None
-    try:
-        return emit(context, arguments)
-    except Exception:
-        return None
+def _write_one_by_one(block: Emitter, nodes: Sequence[int]) -> None:
+    for unit in fused(block.flow, nodes):
+        if isinstance(unit, int):
+            block._write(unit)
+            block._join(unit)
+        else:
+            block._run(unit)
 
 
 class FunctionEmitter(Emitter):

@@ -77,6 +77,7 @@ class Segment:
         unsized: positions of the arguments whose number of bytes is not static.
         fed_cost: estimates the cost for given arguments, if static types do not determine it.
         runs: the nodes, by number, that are computed together block by block if their arrays are large.
+        subgraphs: the nodes, by number, that the compiler of the device gets as one function once they ran often.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Segment:
     unsized: tuple[int, ...] = ()
     fed_cost: FedCost | None = None
     runs: tuple[tuple[int, ...], ...] = ()
+    subgraphs: tuple[tuple[int, ...], ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:

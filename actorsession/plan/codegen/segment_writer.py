@@ -95,6 +95,7 @@ class SegmentWriter(Emitter):
             unsized=tuple([k for k, ref in enumerate(self._parameters) if not self._has_size(ref)]),
             fed_cost=None if text.cost_known else FedCost.of(self.flow, nodes, [*self._parameters]),
             runs=tuple(text.runs),
+            subgraphs=tuple(text.subgraphs),
         )
 
     def _arrives(self, ref: Ref) -> bool:

@@ -12,7 +12,7 @@ moved into state without a copy after its last read; anything else is copied.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -49,6 +49,7 @@ class UseDef:
         nodes: the partition's.
         arrays: those of the device; ``None`` if they are numpy's.
         all_to_host: makes several of them those of the host at once; ``None`` if the device has nothing for it.
+        compiles: whether the device has a compiler, and may use it.
         ops: definition of each node's type on the device; ``None`` for the planner's own nodes.
         inputs: values that each node reads.
         before: nodes that each node runs after, including the producers of its inputs.
@@ -84,6 +85,7 @@ class UseDef:
         self._kernels = kernels_of(self._device)
         self.arrays = None if self._kernels is None else self._kernels.arrays(self._device)
         self.all_to_host = all_to_host_of(self._device)
+        self.compiles = partition.compiles and self._kernels is not None and self._kernels.compiler is not None
         self.ops: list[OpDef | None] = [self._definition(i) for i in range(len(self.nodes))]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
@@ -127,6 +129,21 @@ class UseDef:
             if not any(spec.dtype in _HALF for spec in specs):
                 op = lookup(op.name)
         return None if op is None or op.into is None else op.into(self.context(i))
+
+    def expression(self, i: int, context: NodeContext, arguments: Sequence[str]) -> str | None:
+        """Return the expression of a node in place of a call; ``None`` if there is none.
+
+        There is none for invalid constants either: the kernel raises when the node runs. Whether the output is sent to
+        another task may make a difference.
+        """
+        op = self.ops[i]
+        emit = None if op is None else op.emit_sent if op.emit_sent is not None and self.is_sent((i, 0)) else op.emit
+        if emit is None:
+            return None
+        try:
+            return emit(context, arguments)
+        except Exception:
+            return None
 
     def context(self, i: int) -> NodeContext:
         """Return the context for the kernel factory of a node, before there is a device.
@@ -270,7 +287,9 @@ def peer_of(device: str, key: str) -> DeviceArrays | None:
     return None if parsed is None else peer_arrays(device, parsed.dst_device)
 
 
-def function_use_def(function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]) -> UseDef:
+def function_use_def(
+    function: FunctionDef, device: str, base: int, constants: Mapping[int, Array], *, compiles: bool = False
+) -> UseDef:
     """Return the use-def analysis of a function, whose arguments come first and count as feeds.
 
     Args:
@@ -278,6 +297,7 @@ def function_use_def(function: FunctionDef, device: str, base: int, constants: M
         device: full name of its device.
         base: see ``UseDef``.
         constants: values of arguments that are constants of the plan.
+        compiles: see ``Partition``.
     """
     check_wanted()
     # No node of a function has a name of this form: see ``function_fault``.
@@ -292,4 +312,4 @@ def function_use_def(function: FunctionDef, device: str, base: int, constants: M
 
     nodes = [replace(n, inputs=tuple([known(ref) for ref in n.inputs])) for n in function.nodes]
     results = [(k, *known(ref)) for k, ref in enumerate(function.outputs)]
-    return UseDef(Partition(device, (*arguments, *nodes), tuple(results)), base, constants)
+    return UseDef(Partition(device, (*arguments, *nodes), tuple(results), compiles), base, constants)

@@ -547,4 +547,5 @@ def _segments(code: CompiledPartition, explained: Mapping[str, ExplainedNode]) -
             # The values of feeds, and what was measured, say more than the code does.
             seconds=sum(explained[name].seconds for name in names) if names else segment.cost * 1e-6,
             known=segment.cost_known or all(explained[name].known for name in names),
+            subgraphs=tuple([tuple([code.nodes[number].name for number in each]) for each in segment.subgraphs]),
         )

@@ -172,6 +172,7 @@ class ExplainedSegment:
         lines: its source.
         seconds: expected seconds.
         known: whether every shape behind ``seconds`` is known.
+        subgraphs: the names of nodes that the compiler of the device gets as one function once they ran often.
     """
 
     name: str
@@ -180,6 +181,7 @@ class ExplainedSegment:
     lines: tuple[SourceLine, ...] = ()
     seconds: float = 0.0
     known: bool = True
+    subgraphs: tuple[tuple[str, ...], ...] = ()
 
     @property
     def source(self) -> str:

@@ -168,6 +168,8 @@ def _refusal(refused: Refused) -> str:
 def _partition(part: ExplainedPartition) -> str:
     how = _count(len(part.segments), "segment") if part.engine == "segments" else "node by node, on the dataflow engine"
     said = [_count(len(part.nodes), "node"), how]
+    sizes = [len(subgraph) for segment in part.segments for subgraph in segment.subgraphs]
+    said += [f"{_count(len(sizes), 'subgraph')} of {sum(sizes)} nodes for its compiler"] if sizes else []
     said += [f"fed {_named(part.feeds)}"] if part.feeds else []
     said += [f"fetched {_named(part.fetches)}"] if part.fetches else []
     return f"{short_device(part.device)}: {'; '.join(said)}"

@@ -45,7 +45,6 @@ _WITHOUT_EFFECT = frozenset(
         "collective_nccl",
         "cpu_global_jit",
         "enable_recv_scheduling",
-        "global_jit_level",
         "rewrite_options",
         "use_run_handler_pool",
         "use_tfrt",

@@ -237,7 +237,8 @@ def _joined(make: Callable[[KernelContext], Kernel]) -> Callable[[KernelContext]
             channels = math.prod(of_images[-2:])
             sizes = (*of_images[:-2], 1, channels), (*of_filters[:-3], 1, channels, of_filters[-1])
             out = kernel(*map(_resized, (images, filters), sizes), *back)
-            return out.reshape(next((_sizes(given) for given in (images, filters) if type(given) is not Tensor), shape))
+            known = [_sizes(given) for given in (images, filters) if not isinstance(given, torch.Tensor)]
+            return out.reshape(known[0] if known else shape)
 
         return joined
 
@@ -245,11 +246,11 @@ def _joined(make: Callable[[KernelContext], Kernel]) -> Callable[[KernelContext]
 
 
 def _sizes(given: Any) -> Ints:
-    return tuple(given.shape if type(given) is Tensor else ints(given))
+    return tuple(given.shape if isinstance(given, torch.Tensor) else ints(given))
 
 
 def _resized(given: Any, sizes: Ints) -> Any:
-    return given.reshape(sizes) if type(given) is Tensor else np.array(sizes)
+    return given.reshape(sizes) if isinstance(given, torch.Tensor) else np.array(sizes)
 
 
 # -- pools -----------------------------------------------------------------------------------------

@@ -18,13 +18,13 @@ from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 from actorsession.ops.linear.matrix_diagonals import DIAGONALS
 from actorsession.ops.linear.tridiagonal import tridiagonal_product
 
-__all__ = ["ROWS"]
+__all__ = ["FOR_ONE_THREAD", "ROWS"]
 
 # Multiplications up to which one thread makes a product. A second one saves half of what that takes, 40 us, and its
 # start costs 15 us on idle cores; where others are busy, a product of 64 x 64 took 6 us with one thread and 1.1 ms
 # with two. In a training step of BERT's encoder 512 x 128 by 128 x 128 takes oneDNN 80 to 117 us with one thread and 80
 # to 173 with two, which have gone to sleep in between.
-_FOR_ONE_THREAD, _FOR_ONE_THREAD_OF_ONEDNN = 1 << 21, 1 << 23
+FOR_ONE_THREAD, _FOR_ONE_THREAD_OF_ONEDNN = 1 << 21, 1 << 23
 # Multiplications from which oneDNN is faster than MKL where that is slow: a product of 96 x 96 by 96 x 96 takes 18 us
 # by either, of 128 x 128 by 128 x 128 28 and 41. It compiles code for each shape, in some 0.35 ms; where shapes are
 # known in a step only, they may be many.
@@ -53,7 +53,7 @@ def _chosen(rows: int, inner: int, columns: int, *, onednn_from: float) -> Kerne
     multiplications = rows * inner * columns
     by_onednn = _takes_onednn(rows, inner, columns, onednn_from)
     function: Kernel = _by_onednn if by_onednn else torch.mm
-    if USUAL_THREADS == 1 or multiplications > (_FOR_ONE_THREAD_OF_ONEDNN if by_onednn else _FOR_ONE_THREAD):
+    if USUAL_THREADS == 1 or multiplications > (_FOR_ONE_THREAD_OF_ONEDNN if by_onednn else FOR_ONE_THREAD):
         return function
     return lambda a, b: in_one_thread(function, a, b)
 
@@ -107,7 +107,7 @@ def _adds(context: KernelContext) -> SumTerm:
     of_a, of_b = int(not context.attrs["transpose_a"]), int(bool(context.attrs["transpose_b"]))  # the inner axes
     fits, size = _of_matrices(context), context.outputs[0].shape.num_elements() or 0
     multiplications = size * (context.inputs[0].shape.sizes[of_a] or 0) if fits else 0
-    is_small = 0 < multiplications <= _FOR_ONE_THREAD
+    is_small = 0 < multiplications <= FOR_ONE_THREAD
     least = _FOR_ONEDNN if fits else _FOR_ONEDNN_UNKNOWN
     onednn_from = least if _has_onednn(context) else math.inf
 
@@ -124,7 +124,7 @@ def _adds(context: KernelContext) -> SumTerm:
             product = _chosen(*sizes, onednn_from=onednn_from)(a, b)
             return product if total is None else total.add_(product)
         multiply = torch.mm if total is None else total.addmm_
-        if USUAL_THREADS > 1 and size * a.shape[1] <= _FOR_ONE_THREAD:
+        if USUAL_THREADS > 1 and size * a.shape[1] <= FOR_ONE_THREAD:
             return in_one_thread(multiply, a, b)
         return multiply(a, b)
 

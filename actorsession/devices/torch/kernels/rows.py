@@ -143,12 +143,12 @@ def narrowed(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of tensors of one dtype, and values of the host, that computes 16-bit floats in float32."""
 
     def kernel(*values: Any) -> Any:
-        dtype = next(value.dtype for value in values if type(value) is Tensor)
+        dtype = next(value.dtype for value in values if isinstance(value, torch.Tensor))
         if dtype not in _HALVES:
             return function(*values)
-        result = function(*[value.float() if type(value) is Tensor else value for value in values])
-        if type(result) is Tensor:
+        result = function(*[value.float() if isinstance(value, torch.Tensor) else value for value in values])
+        if isinstance(result, torch.Tensor):
             return result.to(dtype)
-        return tuple([value.to(dtype) if type(value) is Tensor else value for value in result])
+        return tuple([value.to(dtype) if isinstance(value, torch.Tensor) else value for value in result])
 
     return kernel

@@ -19,12 +19,12 @@ from actorsession.devices.torch.kernels import (
     sparse,
     training,
 )
-from actorsession.devices.torch.kernels.rows import Rows
+from actorsession.devices.torch.kernels.rows import Rows, floats
 from actorsession.graph.device_kernels import DeviceKernel
 from actorsession.graph.op_signatures import opsets
 from actorsession.graph.registry import Kernel, KernelContext, lookup
 
-__all__ = ["HOSTED", "ROWS", "TRANSPARENT"]
+__all__ = ["HOSTED", "ROWS", "TRANSPARENT", "compiles"]
 
 # What is computed as other types are (``compound``, ``older_form``): those have the kernels of the device there.
 _OF_OTHERS = """
@@ -61,7 +61,32 @@ ROWS: Rows = {
     **training.ROWS,
     **{op: DeviceKernel(kernel=_of_others, aliases=True) for op in _OF_OTHERS.split()},
 }
-"""The torch kernels by operation type."""
+# What depends on numbers, keeps a tensor for its next call, or goes through the steps of a sequence one by one.
+_NOT_COMPILED = frozenset(
+    [
+        "BlockLSTM",
+        "BlockLSTMGrad",
+        "BlockLSTMGradV2",
+        "BlockLSTMV2",
+        "CropAndResize",
+        "CropAndResizeGradBoxes",
+        "CropAndResizeGradImage",
+        "CumulativeLogsumexp",
+        "LRN",
+        "LRNGrad",
+        "PadV2",
+        "SegmentMax",
+        "SegmentMin",
+        "UnsortedSegmentMax",
+        "UnsortedSegmentMin",
+    ]
+)
+
+
+def compiles(context: KernelContext) -> bool:
+    """Return whether the compiler takes a node; complex numbers torch does not compile."""
+    return context.op not in _NOT_COMPILED and floats(context)
+
 
 _TRANSPARENT = """
     AssignVariableOp DisableCopyOnRead EmptyTensorList EnsureShape GuaranteeConst Identity IdentityN NoOp
