@@ -62,25 +62,11 @@ ROWS: Rows = {
     **{op: DeviceKernel(kernel=_of_others, aliases=True) for op in _OF_OTHERS.split()},
 }
 # What depends on numbers, keeps a tensor for its next call, or goes through the steps of a sequence one by one.
-_NOT_COMPILED = frozenset(
-    [
-        "BlockLSTM",
-        "BlockLSTMGrad",
-        "BlockLSTMGradV2",
-        "BlockLSTMV2",
-        "CropAndResize",
-        "CropAndResizeGradBoxes",
-        "CropAndResizeGradImage",
-        "CumulativeLogsumexp",
-        "LRN",
-        "LRNGrad",
-        "PadV2",
-        "SegmentMax",
-        "SegmentMin",
-        "UnsortedSegmentMax",
-        "UnsortedSegmentMin",
-    ]
-)
+_OF_NUMBERS = """
+    BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage
+    CumulativeLogsumexp LRN LRNGrad PadV2 SegmentMax SegmentMin UnsortedSegmentMax UnsortedSegmentMin
+"""
+_NOT_COMPILED = frozenset(_OF_NUMBERS.split())
 
 
 def compiles(context: KernelContext) -> bool:
