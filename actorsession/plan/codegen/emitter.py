@@ -277,10 +277,10 @@ class Emitter:
             operands += given
             kernel, value = self._bound("k", ref[0]), self.local(ref)
             traced += [f"t = clock(); {value} = {kernel}({', '.join(given)})"]
-            traced += [f"C.note({self.number(ref[0])}, t, {self._shown(value)}); del {value}"]
+            traced += [f"C.note({self.number(ref[0])}, t, {_shown(flow, value)}); del {value}"]
             self._gone.add(ref)
         call = f"{target} = {self._bound('s', refs[0][0])}({first}, {', '.join(operands)})"
-        traced += ["t = clock(); " + call] + ([f"C.note({number}, t, {self._shown(target)})"] if last else [])
+        traced += ["t = clock(); " + call] + ([f"C.note({number}, t, {_shown(flow, target)})"] if last else [])
         comment = self.comment(refs[0][0])
         self.line(call + comment, self.number(refs[0][0]), traced="; ".join(traced) + comment)
         self.release([each for ref in refs for each in flow.inputs[ref[0]]])
@@ -344,12 +344,8 @@ class Emitter:
     def line(self, text: str, number: int | None = None, value: str | None = None, traced: str | None = None) -> None:
         """Add a line; see ``Line``."""
         traced = None if traced is None else self.indent + traced
-        value = None if value is None else self._shown(value)
+        value = None if value is None else _shown(self.flow, value)
         self.text.code.append(Line(self.indent + text, number, value, traced))
-
-    def _shown(self, value: str) -> str:
-        """Return the expression of a value as traces have it."""
-        return value if self.flow.arrays is None else f"shown({value})"
 
     def comment(self, i: int) -> str:
         """Return the comment behind a node's line: its name, its type and where it was built."""
@@ -374,6 +370,11 @@ class Emitter:
 
     def _may_drop(self, ref: Ref) -> bool:
         return not self.flow.once[ref[0]] and not self.flow.is_scalar(ref)
+
+
+def _shown(flow: UseDef, value: str) -> str:
+    """Return the expression of a value as traces have it."""
+    return value if flow.arrays is None else f"shown({value})"
 
 
 def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str], *, sent: bool) -> str | None:
