@@ -42,8 +42,8 @@ from tests.rows import for_each
 from tests.session.debugger_kit import BREAK, watch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-from actorsession.devices.torch.loading import keep_freed_memory  # noqa: E402 - it imports torch
 from tests.devices.test_torch_table import OURS, named  # noqa: E402 (needs torch)
+keep_freed_memory = pytest.importorskip("actorsession.devices.torch.loading").keep_freed_memory
 
 TORCH = f"/device:{default_device.TORCH}:0"
 ONE = {default_device.TORCH: 1}

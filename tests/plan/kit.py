@@ -19,16 +19,18 @@ from actorsession.extend import (
     REQUIRED,
     DeviceAttributes,
     DeviceSet,
+    Kernel,
+    KernelContext,
     OpDef,
     Partition,
     RunSignature,
     StepGraph,
+    SumTerm,
     TensorSpec,
 )
 from actorsession.extend import register_op as register
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import spec
-from actorsession.graph.registry import Kernel, KernelContext, SumTerm
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition

@@ -106,7 +106,7 @@ def _adds(context: KernelContext) -> SumTerm:
     """Return how the products of a node, and of others of its sizes, are added up."""
     of_a, of_b = int(not context.attrs["transpose_a"]), int(bool(context.attrs["transpose_b"]))  # the inner axes
     fits, size = _of_matrices(context), context.outputs[0].shape.num_elements() or 0
-    multiplications = size * (context.inputs[0].shape.sizes[of_a] or 0) if fits else 0
+    multiplications = size * (context.inputs[0].shape.as_tuple()[of_a] if fits else 0)
     is_small = 0 < multiplications <= FOR_ONE_THREAD
     least = _FOR_ONEDNN if fits else _FOR_ONEDNN_UNKNOWN
     onednn_from = least if _has_onednn(context) else math.inf
