@@ -36,6 +36,9 @@ _NARROWEST = 8
 _linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
 
+_SHARED: Kernel = torch.mm
+
+
 def _by_onednn(a: Tensor, b: Tensor) -> Tensor:
     """Return a product of matrices of 32-bit floats on the CPU."""
     return _linear(a, b.t(), None, "none", [], "")
@@ -45,7 +48,7 @@ def _chosen(rows: int, inner: int, columns: int, *, onednn_from: float) -> Kerne
     """Return the function of products of matrices of such sizes on the CPU."""
     multiplications = rows * inner * columns
     by_onednn = multiplications >= onednn_from and min(rows, inner, columns) >= _NARROWEST
-    function: Kernel = _by_onednn if by_onednn else torch.mm
+    function: Kernel = _by_onednn if by_onednn else _SHARED
     if USUAL_THREADS == 1 or multiplications > (_FOR_ONE_THREAD_OF_ONEDNN if by_onednn else _FOR_ONE_THREAD):
         return function
     return lambda a, b: in_one_thread(function, a, b)
@@ -53,18 +56,18 @@ def _chosen(rows: int, inner: int, columns: int, *, onednn_from: float) -> Kerne
 
 def _multiply(context: KernelContext) -> Kernel:
     """Return the function of products of a node's matrices."""
-    arrays, shared = arrays_of(context.device), torch.mm
+    arrays = arrays_of(context.device)
     if not isinstance(arrays, TorchArrays) or not arrays.is_host:
-        return shared
+        return _SHARED
     has_onednn = MKL_IS_SLOW and _linear is not None and context.outputs[0].dtype is float32
     if _of_matrices(context):
         rows, columns = context.outputs[0].shape.as_tuple()
         inner = context.inputs[0].shape.as_tuple()[0 if context.attrs["transpose_a"] else 1]
         return _chosen(rows, inner, columns, onednn_from=_FOR_ONEDNN if has_onednn else math.inf)
     if USUAL_THREADS == 1 and not has_onednn:
-        return shared
+        return _SHARED
     least = _FOR_ONEDNN_UNKNOWN if has_onednn else math.inf
-    return lambda a, b: _chosen(*a.shape, b.shape[1], onednn_from=least)(a, b)
+    return lambda a, b: _chosen(a.shape[0], a.shape[1], b.shape[1], onednn_from=least)(a, b)
 
 
 def _matmul(context: KernelContext) -> Kernel:
