@@ -367,7 +367,7 @@ def _complete(node: NodeDef) -> NodeDef:
     return replace(node, op="Placeholder", attrs={"dtype": float32, "shape": TensorShape([])})
 
 
-FORMS = [
+FORMS: list[Any] = [
     None,
     [],
     {},

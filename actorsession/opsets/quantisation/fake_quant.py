@@ -232,7 +232,7 @@ def fake_quant(ctx: KernelContext, arrays: Any = np, full: Full = full) -> Kerne
         with np.errstate(all="ignore"):
             if not is_gradient:
                 return _quantised(arrays, attrs, x, low, high)
-            back, *sides = _flowing(arrays, attrs, *grads, x, low, high)
+            back, *sides = _flowing(arrays, attrs, grads[0], x, low, high)
         if is_fixed:
             return back
         rows = prod(x.shape[: x.ndim - low.ndim])

@@ -39,6 +39,9 @@ _TOGETHER = 5 << 20
 _MOST_TOGETHER = 64  # whose operands are kept until then
 
 
+_SHARED: Kernel = torch.mm
+
+
 def _by_onednn(a: Tensor, b: Tensor) -> Tensor:
     """Return a product of matrices of 32-bit floats on the CPU."""
     return _linear(a, b.t(), None, "none", [], "")
@@ -52,7 +55,7 @@ def _chosen(rows: int, inner: int, columns: int, *, onednn_from: float) -> Kerne
     """Return the function of products of matrices of such sizes on the CPU."""
     multiplications = rows * inner * columns
     by_onednn = _takes_onednn(rows, inner, columns, onednn_from)
-    function: Kernel = _by_onednn if by_onednn else torch.mm
+    function: Kernel = _by_onednn if by_onednn else _SHARED
     if USUAL_THREADS == 1 or multiplications > (_FOR_ONE_THREAD_OF_ONEDNN if by_onednn else FOR_ONE_THREAD):
         return function
     return lambda a, b: in_one_thread(function, a, b)
@@ -64,18 +67,18 @@ def _has_onednn(context: KernelContext) -> bool:
 
 def _multiply(context: KernelContext) -> Kernel:
     """Return the function of products of a node's matrices."""
-    arrays, shared = arrays_of(context.device), torch.mm
+    arrays = arrays_of(context.device)
     if not isinstance(arrays, TorchArrays) or not arrays.is_host:
-        return shared
+        return _SHARED
     has_onednn = _has_onednn(context)
     if _of_matrices(context):
         rows, columns = context.outputs[0].shape.as_tuple()
         inner = context.inputs[0].shape.as_tuple()[0 if context.attrs["transpose_a"] else 1]
         return _chosen(rows, inner, columns, onednn_from=_FOR_ONEDNN if has_onednn else math.inf)
     if USUAL_THREADS == 1 and not has_onednn:
-        return shared
+        return _SHARED
     least = _FOR_ONEDNN_UNKNOWN if has_onednn else math.inf
-    return lambda a, b: _chosen(*a.shape, b.shape[1], onednn_from=least)(a, b)
+    return lambda a, b: _chosen(a.shape[0], a.shape[1], b.shape[1], onednn_from=least)(a, b)
 
 
 def _matmul(context: KernelContext) -> Kernel:
@@ -119,7 +122,7 @@ def _adds(context: KernelContext) -> SumTerm:
                     return definition_of(context).kernel(context)(a, b)  # says why
         a, b = operands if len(operands) == 2 else (torch.cat(pairs[0], of_a), torch.cat(pairs[1], of_b))
         a, b = a if of_a else a.t(), b.t() if of_b else b
-        sizes = *a.shape, b.shape[1]
+        sizes = a.shape[0], a.shape[1], b.shape[1]
         if a.is_cpu and _takes_onednn(*sizes, onednn_from):  # which adds to no other matrix
             product = _chosen(*sizes, onednn_from=onednn_from)(a, b)
             return product if total is None else total.add_(product)
