@@ -43,6 +43,7 @@ from tests.session.debugger_kit import BREAK, watch
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 from tests.devices.test_torch_table import OURS, named  # noqa: E402 (needs torch)
+
 keep_freed_memory = pytest.importorskip("actorsession.devices.torch.loading").keep_freed_memory
 
 TORCH = f"/device:{default_device.TORCH}:0"
@@ -475,7 +476,7 @@ def test_each_term_of_a_sum_is_added_when_it_is_made_and_to_none_that_others_rea
         x, v = ops.placeholder("float32", [3]), ops.Variable([1.0, 2.0, 3.0])
         terms = [ops.tanh(x * float(k)) for k in range(4)]
         total, others = ops.add_n(terms), ops.add_n([v, x, terms[1], v])
-    given = np.float32([0.5, 1, 2])
+    given = np.array([0.5, 1, 2], "f4")
     parts = [np.tanh(given * k) for k in range(4)]
     with Session(graph=graph, config=CONFIG) as session:
         session.run(v.initializer)
@@ -491,7 +492,7 @@ def test_each_term_of_a_sum_is_added_when_it_is_made_and_to_none_that_others_rea
 
 
 # Sizes of the factors of some products, whether they are turned round, and how many products one call adds.
-SUMS: dict[str, tuple[Any, Any, dict[str, bool], int]] = {
+SUMS: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
     "as they are": ([3, 40], [40, 5], {}, 4),
     "of gradients by weights": ([40, 3], [40, 5], {"transpose_a": True}, 4),
     "of gradients by inputs": ([3, 40], [5, 40], {"transpose_b": True}, 4),
@@ -524,7 +525,7 @@ def test_products_are_added_up_without_results_of_their_own(case: str, dtype: st
     expected = sum(
         (a.T if "transpose_a" in turned else a) @ (b.T if "transpose_b" in turned else b) for a, b in factors
     )
-    np.testing.assert_allclose(traced, expected, **({"atol": 1.0} if dtype == "bfloat16" else {"atol": 1e-3}))
+    np.testing.assert_allclose(traced, expected, atol=1.0 if dtype == "bfloat16" else 1e-3)
 
 
 def test_products_that_do_not_fit_into_a_sum_are_refused_in_the_words_of_the_cpu() -> None:
