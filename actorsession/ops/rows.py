@@ -99,19 +99,22 @@ def op(
         KeyError: if the name is taken.
         ValueError: for a row that is none.
     """
+    values: Kernel | None = getattr(np, function) if isinstance(function, str) else function
     if isinstance(function, str):
-        sentence, function = _named(function), getattr(np, function)
-    elif getattr(function, "__module__", "") == "_operator":
+        sentence = _named(function)
+    elif function is not None and getattr(function, "__module__", "") == "_operator":
         sentence = _same_for_all(function)
-    if isinstance(function, np.ufunc):
-        into = into or function
+    if isinstance(values, np.ufunc):
+        into = into or values
     if isinstance(emit, str):
         more["emit"] = lambda ctx, args: emit.format(*args)
     elif emit is not None:
         more["emit"] = emit
     more["into"] = into_kernel if into is None else writes(into)
-    if kernel is None:
-        kernel = partial(sentence, np) if function is None and sentence else _of_values(function, scalar)
+    if kernel is None and values is not None:
+        kernel = _of_values(values, scalar)
+    elif kernel is None and sentence is not None:
+        kernel = partial(sentence, np)
     more["kernel"], more["sentence"] = kernel, sentence
     if infer is None:
         assert shapes is not None
@@ -129,7 +132,7 @@ def op(
 
 
 def _named(name: str) -> Callable[[Any, KernelContext], Kernel]:
-    return lambda xp, ctx: getattr(xp, name)  # type: ignore[no-any-return]
+    return lambda xp, ctx: getattr(xp, name)
 
 
 def _same_for_all(function: Kernel) -> Callable[[Any, KernelContext], Kernel]:

@@ -176,7 +176,7 @@ def _space_to_batch(xp: Any, ctx: KernelContext) -> Kernel:
 
     def moved(x: Any, block_shape: Any, paddings: Any) -> Any:
         block, margins = ints(block_shape), _pairs(paddings)
-        out = _blocks_shape("SpaceToBatchND", list(x.shape), block, margins, InvalidArgumentError)
+        out = [n or 0 for n in _blocks_shape("SpaceToBatchND", [*x.shape], block, margins, InvalidArgumentError)]
         batch, rest, padded = x.shape[0], x.shape[len(block) + 1 :], x
         sides = [count * side for count, side in zip(out[1:], block, strict=False)]
         if any(map(any, margins)):

@@ -7,7 +7,7 @@ kernel. Whole numbers come as numpy arrays, see ``arrays``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from types import SimpleNamespace
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,8 +34,9 @@ __all__ = [
     "widened",
 ]
 
-NAMESPACE = SimpleNamespace(**vars(torch), permute_dims=torch.permute)
+NAMESPACE = ModuleType("torch")
 """torch's functions by the names of the array API standard: most have them, the others are added here."""
+vars(NAMESPACE).update(vars(torch), permute_dims=torch.permute)
 Tensor: TypeAlias = torch.Tensor
 Rows: TypeAlias = "dict[str, DeviceKernel]"
 Emit: TypeAlias = Callable[[KernelContext, Sequence[str]], "str | None"]
