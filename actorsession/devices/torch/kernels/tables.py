@@ -115,7 +115,7 @@ _OTHERS = """
     Betainc IgammaGradA MaxPool3DGrad Polygamma RandomGammaGrad Zeta
 
     AdjustContrast FractionalAvgPoolGrad FractionalMaxPoolGrad IsVariableInitialized ParseSequenceExample
-    ParseSingleSequenceExample ScaleAndTranslate ScaleAndTranslateGrad TruncateDiv
+    ParseSingleSequenceExample ScaleAndTranslate ScaleAndTranslateGrad
 """
 HOSTED = (
     frozenset(op for subject in _SUBJECTS.split() for op in opsets()[subject])
