@@ -425,7 +425,7 @@ def test_each_term_of_a_sum_is_added_when_it_is_made_and_to_none_that_others_rea
         x, v = ops.placeholder("float32", [3]), ops.Variable([1.0, 2.0, 3.0])
         terms = [ops.tanh(x * float(k)) for k in range(4)]
         total, others = ops.add_n(terms), ops.add_n([v, x, terms[1], v])
-    given = np.float32([0.5, 1, 2])
+    given = np.array([0.5, 1, 2], "f4")
     parts = [np.tanh(given * k) for k in range(4)]
     with Session(graph=graph, config=CONFIG) as session:
         session.run(v.initializer)
