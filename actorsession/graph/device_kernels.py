@@ -164,9 +164,10 @@ class DeviceKernels:
     compiler: Compiler | None = None
     compiles: Callable[[KernelContext], bool] = _all
 
-    def kernel_of(self, definition: OpDef) -> DeviceKernel | None:
+    def kernel_of(self, op: str) -> DeviceKernel | None:
         """Return the kernel of an operation type: its row, or the sentence of its definition."""
-        row, sentence = self.rows.get(definition.name), definition.sentence
+        definition = lookup(op)
+        row, sentence = self.rows.get(op), definition.sentence
         if row is not None or sentence is None or self.namespace is None:
             return row
         takes = partial(self._takes_sentence, definition.stateful and self.shares_memory)
@@ -262,7 +263,7 @@ def definition_of(context: KernelContext) -> OpDef:
     definition, kernels = lookup(context.op), kernels_of(context.device)
     if kernels is None or context.op in kernels.transparent:
         return definition
-    row = kernels.kernel_of(definition)
+    row = kernels.kernel_of(context.op)
     if row is None or not row.takes(context):
         arrays = kernels.arrays(context.device)
         if not any(arrays.holds(spec.dtype) for spec in (*context.inputs, *context.outputs)) and not any(
@@ -305,7 +306,7 @@ def can_compile(context: KernelContext) -> bool:
     if kernels is None or kernels.compiler is None or not context.outputs:
         return False
     definition = lookup(context.op)
-    row = kernels.kernel_of(definition)
+    row = kernels.kernel_of(context.op)
     # Random numbers are no function of their inputs, and what is kept is owned by one reader.
     if definition.stateful or definition.once or definition.suspends or definition.keeps or definition.borrows:
         return False

@@ -25,7 +25,6 @@ from actorsession.errors import (
     UnimplementedError,
 )
 from actorsession.extend import DeviceKernel, DeviceKernels, register_device_factory, registration_scope
-from actorsession.graph.registry import lookup
 from tests.default_device import LOCAL, TYPE
 from tests.ops.table.row import Row
 from tests.ops.test_table import EVERY, skip_without
@@ -379,7 +378,7 @@ class WithoutTanh(ThreeGpus):
 
     def __init__(self, **kind: Any) -> None:
         super().__init__(**kind)
-        tanh = self.kernels.kernel_of(lookup("Tanh"))
+        tanh = self.kernels.kernel_of("Tanh")
         assert tanh is not None
         rows = {**self.kernels.rows, "Tanh": replace(tanh, kernel=self._missing, emit=None)}
         self.kernels = replace(self.kernels, rows=rows)
@@ -429,7 +428,7 @@ class NotingGpu(ThreeGpus):
         rows = {
             op: replace(row, kernel=partial(self._noting, row), emit=None)
             for op in KERNELS
-            if (row := self.kernels.kernel_of(lookup(op))) is not None
+            if (row := self.kernels.kernel_of(op)) is not None
         }
         self.kernels = replace(self.kernels, rows=rows)
 

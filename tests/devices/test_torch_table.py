@@ -18,7 +18,6 @@ import actorsession as acts
 from actorsession import ConfigProto, Graph, Session, as_dtype, constant, gradients, placeholder
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import DeviceKernel, register_device_factory, registered_ops
-from actorsession.graph.registry import lookup
 from scripts.differentials.report import Outcome
 from tests import default_device
 from tests.nodes import make
@@ -50,9 +49,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 OURS = TorchCpu().kernels
 # Of whole numbers alone, which are the host's.
 WHOLE = {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "Invert"}
-KERNELS = {
-    op: kernel for op in registered_ops() if op not in WHOLE and (kernel := OURS.kernel_of(lookup(op))) is not None
-}
+KERNELS = {op: kernel for op in registered_ops() if op not in WHOLE and (kernel := OURS.kernel_of(op)) is not None}
 
 TORCH = f"/device:{default_device.TORCH}:0"
 CONFIG = ConfigProto(device_count={default_device.TORCH: 1})
