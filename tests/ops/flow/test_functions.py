@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 import actorsession as acts
-from actorsession.graph.function import FunctionDef
+from actorsession.graph.function import FunctionDef, function_fault
 from actorsession.ops.flow.functions import DefinedFunction
 from tests.nodes import make_one
 from tests.rows import refused, refusing
@@ -331,8 +331,6 @@ def test_a_call_survives_the_wire(graph: acts.Graph) -> None:
 
 def test_a_call_whose_function_does_not_fit_it_is_refused_by_planners() -> None:
     from dataclasses import replace
-
-    from actorsession.graph.function import function_fault
 
     two()(1.0, 2.0)
     node = acts.get_default_graph().get_operation_by_name("Foo").plain
