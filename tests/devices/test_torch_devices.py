@@ -527,6 +527,22 @@ def test_products_are_added_up_without_results_of_their_own(case: str, dtype: st
     np.testing.assert_allclose(traced, expected, atol=1.0 if dtype == "bfloat16" else 1e-3)
 
 
+def test_a_sum_is_made_in_the_memory_of_no_value_that_others_have() -> None:
+    one = np.ones(3, "f4")
+    with Graph().as_default() as graph, graph.device(TORCH):
+        v, x = ops.Variable([1.0, 2.0, 3.0]), ops.placeholder("float32", [3])
+        y, alone = x * 2.0, x * 3.0
+        sums = [ops.add_n(terms) for terms in ([v.value(), y, x], [x, v.value(), y], [y, x, x], [alone, x, x])]
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(v.initializer)
+        for _ in range(2):
+            *got, twice = session.run([*sums, y], {x: one})
+            np.testing.assert_array_equal(got, [[4, 5, 6], [4, 5, 6], [4, 4, 4], [5, 5, 5]])
+            np.testing.assert_array_equal(twice, 2 * one)
+        np.testing.assert_array_equal(session.run(v), [1, 2, 3])
+    np.testing.assert_array_equal(one, np.ones(3))
+
+
 def test_products_that_do_not_fit_into_a_sum_are_refused_in_the_words_of_the_cpu() -> None:
     with Graph().as_default() as graph, graph.device(TORCH):
         xs = [ops.placeholder("float32", [None, 3]) for _ in range(4)]
