@@ -64,7 +64,7 @@ def loss_and_gradients(now: Arrays, data: Arrays) -> tuple[float, Arrays]:
     pooled = np.tanh(pooled)
     logits, by_pooled = _dense(now, grads, "out", pooled)
     loss, share = cross_entropy(logits, data["labels"])
-    flow = np.zeros((size, LENGTH, UNITS))
+    flow: Any = np.zeros((size, LENGTH, UNITS))
     flow[:, 0] = by_first(by_pooled(share) * (1 - pooled**2))
     flow = flow.reshape(-1, UNITS)
     for back in reversed(backs):
