@@ -31,7 +31,6 @@ from actorsession.extend import (
 from actorsession.extend import register_op as register
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import spec
-from actorsession.graph.shape import ShapeLike
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.compiled_calls import OFTEN, CompiledCalls
@@ -145,7 +144,7 @@ def call(
     function: Callable[..., Any],
     *inputs: Tensor,
     op: str = "KitCall",
-    shapes: Sequence[ShapeLike] = ([3],),
+    shapes: Sequence[Any] = ([3],),
     name: str | None = None,
 ) -> Operation:
     """A node that calls ``function``; its type says what the planner is told about that.
