@@ -129,6 +129,23 @@ def test_it_gets_pure_functions_of_its_arrays_and_the_order_of_effects_stays(com
     assert compiler.called == 6
 
 
+def test_a_variable_is_changed_and_read_in_the_order_of_the_nodes(compiler: Compiler) -> None:
+    """The change waits for a subgraph; a read that needs nothing of either stays behind it, without an edge."""
+    with Graph().as_default() as graph, graph.device(BOX):
+        x = y = ops.placeholder("float32", [3])
+        v = acts.Variable([0.0, 0.0, 0.0])
+        for _ in range(4):
+            y = y + x
+        fetches = [v.assign(y).op, v.read_value()]
+    with session_of(graph) as session:
+        session.run(v.initializer)
+        assert len(subgraphs_of(session, fetches, [x])) == 1
+        for step in range(OFTEN + 3):
+            np.testing.assert_array_equal(session.run(fetches, {x: [step] * 3})[1], [5.0 * step] * 3)
+            settle_compilers()
+    assert compiler.called == 3
+
+
 def chain(length: int = 6) -> tuple[Graph, Any, Any]:
     with Graph().as_default() as graph, graph.device(BOX):
         x = y = ops.placeholder("float32", [2], name="x")

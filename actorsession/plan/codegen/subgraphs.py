@@ -8,7 +8,8 @@ devices that bring a compiler and in sessions that ask for it.
 A subgraph has nodes whose kernels are the device's own and pure functions of its arrays; whole numbers are constants of
 the plan. Nodes in between that need nothing of it are moved before it, and the others behind it.
 
-Invariant: nodes that have or change state, send or wait keep their order.
+Invariant: nodes keep their order wherever one has to run before the other (``UseDef.before``), as those do that read
+or change one variable.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from actorsession.graph.device_kernels import can_compile
-from actorsession.graph.function import CONSTRUCTS
 from actorsession.plan.codegen.segment import INDENT, Line
 from actorsession.plan.codegen.use_def import Ref, UseDef
 
@@ -57,7 +57,6 @@ def _first(flow: UseDef, left: deque[int]) -> tuple[list[int], list[int], list[i
     behind: list[int] = []
     members: set[int] = set()
     moved: set[int] = set()
-    is_ordered = False  # whether a node behind it has a place among those with effects
     while left and len(behind) <= _MOST_MOVED and len(subgraph) < _MOST:
         i = left.popleft()
         waits = not moved.isdisjoint(flow.before[i])
@@ -66,19 +65,12 @@ def _first(flow: UseDef, left: deque[int]) -> tuple[list[int], list[int], list[i
                 subgraph.append(i)
                 members.add(i)
                 continue
-        elif not (waits or (is_ordered and _has_place(flow, i))) and members.isdisjoint(flow.before[i]):
+        elif not waits and members.isdisjoint(flow.before[i]):
             before.append(i)
             continue
         behind.append(i)
         moved.add(i)
-        is_ordered = is_ordered or _has_place(flow, i)
     return before, subgraph, behind
-
-
-def _has_place(flow: UseDef, i: int) -> bool:
-    """Return whether a node keeps its place among others of its kind: it does more than to compute its outputs."""
-    op = flow.ops[i]
-    return op is None or op.stateful or op.suspends or op.blocks or flow.nodes[i].op in CONSTRUCTS
 
 
 def write_subgraph(block: Emitter, subgraph: Sequence[int], write_one_by_one: Callable[[], None]) -> None:
