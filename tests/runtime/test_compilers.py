@@ -15,6 +15,7 @@ import actorsession as acts
 from actorsession import AsyncSession, ConfigProto, Graph, RunMetadata, RunOptions, Server, ServerSettings, Session, ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.extend import register_device_factory
+from tests.default_device import of_the_cpu_alone
 from tests.plan.kit import OFTEN, settle_compilers
 from tests.rows import for_each
 from tests.runtime.own_arrays import Box, Boxes
@@ -283,6 +284,7 @@ def test_long_code_that_is_split_into_functions_calls_what_was_compiled(compiler
     assert compiler.asked * 2 == compiler.called >= 18
 
 
+@of_the_cpu_alone("that has a compiler")
 def test_that_no_device_has_a_compiler_is_told_once(registrations: None, caplog: pytest.LogCaptureFixture) -> None:
     register_device_factory("BOX", Boxes())
     graph, x, y = chain()

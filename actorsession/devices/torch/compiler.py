@@ -1,4 +1,4 @@
-"""The compiler of torch's devices, for functions of several kernels: the backends of ``torch.compile``.
+"""The compiler of torch's devices, for functions of several kernels: the backends of torch's own.
 
 A function is traced with tensors that have no numbers: what Python does in it happens once, for their shapes, and what
 depends on numbers is an error. A backend compiles the graph that comes out. Dynamo has no part in it, so there are no

@@ -64,7 +64,7 @@ ROWS: Rows = {
 # What depends on numbers, keeps a tensor for its next call, or goes through the steps of a sequence one by one.
 _OF_NUMBERS = """
     BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage
-    CumulativeLogsumexp LRN LRNGrad PadV2 SegmentMax SegmentMin UnsortedSegmentMax UnsortedSegmentMin
+    CTCLoss CumulativeLogsumexp LRN LRNGrad PadV2 SegmentMax SegmentMin UnsortedSegmentMax UnsortedSegmentMin
 """
 _NOT_COMPILED = frozenset(_OF_NUMBERS.split())
 
