@@ -38,23 +38,27 @@ from actorsession.graph.registry import Gradient, InferContext, Kernel, KernelCo
 from actorsession.graph.shape import TensorShape, broadcast_shapes, clash, merge_all, scalar_shape
 
 __all__ = [
-    "Full", "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "full", "merged_shape",
+    "Shapes", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "first", "full", "merged_shape",
     "no_outputs", "numbers", "op", "pair", "same", "scalar", "where", "writes",
 ]  # fmt: skip
 
 Shapes: TypeAlias = Callable[[InferContext], Sequence[TensorShape]]
 """A shape rule: from a node's inputs and attributes to the shapes of its outputs."""
 
-Full: TypeAlias = Callable[[Any, Any, Any], Any]
-"""As ``full``, of a library of arrays."""
 
-
-def full(shape: Any, value: Any, like: Any) -> Any:
+def full(xp: Any, shape: Any, value: Any, like: Any) -> Any:
     """Return a new array of a shape, filled with a value that is broadcast, with the dtype of another array.
 
-    Kernels that are written for the arrays of any library take one of these, and the module of the library.
+    Args:
+        xp: the module of functions of the arrays.
+        shape: sizes of the result.
+        value: a number or an array.
+        like: the other array.
     """
-    return np.full(shape, value, like.dtype)
+    if xp is np:
+        return np.full(shape, value, like.dtype)
+    value = xp.asarray(value, dtype=like.dtype, device=like.device)
+    return xp.asarray(xp.broadcast_to(value, shape), copy=True)
 
 
 def op(

@@ -19,11 +19,11 @@ from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops import raw
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.rows import Full, full, op
+from actorsession.ops.rows import full, op
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 from actorsession.records import dataclass
 
-__all__ = ["DIAGONALS", "matrix_diag", "matrix_diag_part", "matrix_set_diag"]
+__all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
 
 _ErrorClass: TypeAlias = Callable[[str], Exception]
 _ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -245,7 +245,7 @@ def _matrix_diag_shape(ctx: InferContext) -> list[TensorShape]:
     return [batch.concatenate(list(extents))]
 
 
-def _matrix_diag_kernel(ctx: KernelContext, full: Full = full) -> Kernel:
+def _matrix_diag_sentence(xp: Any, ctx: KernelContext) -> Kernel:
     align, op = ctx.attrs["align"], ctx.op
 
     def filled(x: Any, k: Any, num_rows: Any, num_cols: Any, filler: Any) -> Any:
@@ -258,7 +258,7 @@ def _matrix_diag_kernel(ctx: KernelContext, full: Full = full) -> Kernel:
         given_extents = int(num_rows), int(num_cols)
         rows, columns = _extents(op, ends, x.shape[-1], *given_extents, InvalidArgumentError)
         batch = x.shape[: x.ndim - 1 - several]
-        out = full([*batch, rows * columns], filler, x)
+        out = full(xp, [*batch, rows * columns], filler, x)
         lines = x if several else x[..., None, :]
         for row, place, cells in _Band(rows, columns, *ends, align).diagonals():
             out[..., cells] = lines[..., row, place]
@@ -299,13 +299,13 @@ def _band_of(op: str, x: Any, k: Any, align: str) -> _Band:
     return _Band(rows, columns, low, high, align)
 
 
-def _matrix_diag_part_kernel(ctx: KernelContext, full: Full = full) -> Kernel:
+def _matrix_diag_part_sentence(xp: Any, ctx: KernelContext) -> Kernel:
     align, op = ctx.attrs["align"], ctx.op
 
     def taken(x: Any, k: Any, filler: Any) -> Any:
         band = _band_of(op, x, k, align)
         cells = x.reshape(*x.shape[:-2], band.rows * band.columns)
-        out = full([*x.shape[:-2], band.high - band.low + 1, band.width], filler, x)
+        out = full(xp, [*x.shape[:-2], band.high - band.low + 1, band.width], filler, x)
         for row, place, where in band.diagonals():
             out[..., row, place] = cells[..., where]
         return out.reshape(*x.shape[:-2], *band.shape)
@@ -337,7 +337,7 @@ def _matrix_set_diag_shape(ctx: InferContext) -> list[TensorShape]:
     return [shape]
 
 
-def _matrix_set_diag_kernel(ctx: KernelContext, full: Full = full) -> Kernel:
+def _matrix_set_diag_sentence(xp: Any, ctx: KernelContext) -> Kernel:
     align, op = ctx.attrs["align"], ctx.op
 
     def replaced(x: Any, diagonal: Any, k: Any) -> Any:
@@ -347,7 +347,7 @@ def _matrix_set_diag_kernel(ctx: KernelContext, full: Full = full) -> Kernel:
                 f"{op}: diagonals {band.low} to {band.high} of a tensor of shape {list(x.shape)} have "
                 f"shape {[*x.shape[:-2], *band.shape]}, got {list(diagonal.shape)}"
             )
-        out = full(x.shape, x, x).reshape(*x.shape[:-2], band.rows * band.columns)
+        out = full(xp, x.shape, x, x).reshape(*x.shape[:-2], band.rows * band.columns)
         lines = diagonal if len(band.shape) == 2 else diagonal[..., None, :]
         for row, place, cells in band.diagonals():
             out[..., cells] = lines[..., row, place]
@@ -363,19 +363,12 @@ def _matrix_set_diag_gradient(op: Operation, grad: Tensor) -> list[Tensor | None
     return [rest, matrix_diag_part(grad, k=k, align=align), None]
 
 
-DIAGONALS: dict[str, Callable[[KernelContext, Full], Kernel]] = {
-    "MatrixDiagV3": _matrix_diag_kernel,
-    "MatrixDiagPartV3": _matrix_diag_part_kernel,
-    "MatrixSetDiagV3": _matrix_set_diag_kernel,
-}
-"""What makes the kernels for arrays of any library, by operation type."""
-
-op("MatrixDiagV3", _matrix_diag_shape, kernel=_matrix_diag_kernel, grad=_matrix_diag_gradient, sized_by=(1, 2, 3))
+op("MatrixDiagV3", _matrix_diag_shape, sentence=_matrix_diag_sentence, grad=_matrix_diag_gradient, sized_by=(1, 2, 3))
 op(
     "MatrixDiagPartV3",
     _matrix_diag_part_shape,
-    kernel=_matrix_diag_part_kernel,
+    sentence=_matrix_diag_part_sentence,
     grad=_matrix_diag_part_gradient,
     sized_by=(1,),
 )
-op("MatrixSetDiagV3", _matrix_set_diag_shape, kernel=_matrix_set_diag_kernel, grad=_matrix_set_diag_gradient)
+op("MatrixSetDiagV3", _matrix_set_diag_shape, sentence=_matrix_set_diag_sentence, grad=_matrix_set_diag_gradient)

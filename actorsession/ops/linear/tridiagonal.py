@@ -27,7 +27,7 @@ from actorsession.ops.linear.transposition import matrix_transpose
 from actorsession.ops.reductions.reduction import reduce_sum
 from actorsession.ops.rows import op
 
-__all__ = ["tridiagonal_matmul", "tridiagonal_product", "tridiagonal_solve"]
+__all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -185,8 +185,7 @@ def _solution_shape(ctx: InferContext) -> list[TensorShape]:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def tridiagonal_product(above: Any, main: Any, below: Any, right: Any) -> Any:
-    """Return products of tridiagonal matrices, of arrays of any library."""
+def _product(above: Any, main: Any, below: Any, right: Any) -> Any:
     expected = (*right.shape[:-2], 1, right.shape[-2]) if right.ndim > 1 else ()
     if right.ndim < 2 or any(part.shape != expected for part in (above, main, below)):
         raise InvalidArgumentError(
@@ -290,5 +289,5 @@ def _solution_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [-stack(_along(back, op.outputs[0]), -2), back]
 
 
-op("TridiagonalMatMul", _product_shape, tridiagonal_product, _product_gradient)
+op("TridiagonalMatMul", _product_shape, sentence=lambda xp, ctx: _product, grad=_product_gradient)
 op("TridiagonalSolve", _solution_shape, kernel=_solve_kernel, grad=_solution_gradient)

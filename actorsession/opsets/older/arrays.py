@@ -18,7 +18,7 @@ from actorsession.ops.rows import first, op, same
 from actorsession.ops.shape_operands import constant_ints, ints
 from actorsession.opsets.older.forms import Item, ShapeOf, older_form
 
-__all__ = ["normalised_back_kernel", "normalised_kernel", "tile_grad"]
+__all__ = ["tile_grad"]
 
 
 def _attr(name: str, dtype: Any = np.int32) -> Item:
@@ -160,12 +160,11 @@ op("SparseMatMul", _infer_product, kernel=_product_kernel, grad=_product_gradien
 # -- BatchNormWithGlobalNormalization --------------------------------------------------------------
 
 
-def normalised_kernel(ctx: KernelContext, arrays: Any = np) -> Kernel:
-    """Return the kernel of the normalisation, for the arrays of a library."""
+def _normalised(xp: Any, ctx: KernelContext) -> Kernel:
     epsilon, scales = ctx.attrs["variance_epsilon"], ctx.attrs["scale_after_normalization"]
 
     def normalised(t: Any, m: Any, v: Any, beta: Any, gamma: Any) -> Any:
-        factor = 1 / arrays.sqrt(v + epsilon)
+        factor = 1 / xp.sqrt(v + epsilon)
         return (t - m) * (factor * gamma if scales else factor) + beta
 
     return normalised
@@ -183,15 +182,14 @@ def _normalised_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]
     return list(gradients)
 
 
-def normalised_back_kernel(ctx: KernelContext, arrays: Any = np) -> Kernel:
-    """Return the kernel of its gradient, for the arrays of a library."""
+def _normalised_back(xp: Any, ctx: KernelContext) -> Kernel:
     epsilon, scales = ctx.attrs["variance_epsilon"], ctx.attrs["scale_after_normalization"]
 
     def back(t: Any, m: Any, v: Any, gamma: Any, grad: Any) -> Any:
-        factor, axes = 1 / arrays.sqrt(v + epsilon), tuple(range(t.ndim - 1))
+        factor, axes = 1 / xp.sqrt(v + epsilon), tuple(range(t.ndim - 1))
         by_scaled = grad * gamma if scales else grad
         by_v = (by_scaled * (t - m)).sum(axes) * factor**3 / -2
-        by_gamma = (grad * (t - m)).sum(axes) * factor if scales else arrays.zeros_like(gamma)
+        by_gamma = (grad * (t - m)).sum(axes) * factor if scales else xp.zeros_like(gamma)
         return by_scaled * factor, -by_scaled.sum(axes) * factor, by_v, grad.sum(axes), by_gamma
 
     return back
@@ -201,5 +199,5 @@ def _normalised_back_shapes(ctx: InferContext) -> Sequence[TensorShape]:
     return [ctx.inputs[0].shape, *[ctx.inputs[1].shape] * 4]
 
 
-op("BatchNormWithGlobalNormalization", first, kernel=normalised_kernel, grad=_normalised_gradient)
-op("BatchNormWithGlobalNormalizationGrad", _normalised_back_shapes, kernel=normalised_back_kernel)
+op("BatchNormWithGlobalNormalization", first, sentence=_normalised, grad=_normalised_gradient)
+op("BatchNormWithGlobalNormalizationGrad", _normalised_back_shapes, sentence=_normalised_back)

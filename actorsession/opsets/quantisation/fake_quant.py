@@ -21,10 +21,9 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import make
-from actorsession.ops.rows import Full, full, op
+from actorsession.ops.rows import full, op
 
 __all__ = [
-    "fake_quant",
     "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient",
     "fake_quant_with_min_max_vars",
@@ -179,35 +178,35 @@ def _shapes(ctx: InferContext) -> Sequence[TensorShape]:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def _moved(arrays: Any, attrs: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+def _moved(xp: Any, attrs: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Return the ends of the ranges, shifted so that 0 is a step, and the step size."""
     least, most = float(attrs["narrow_range"]), float((1 << attrs["num_bits"]) - 1)
     step = (high - low) / (most - least)
     zero = least - low / step
     # Halves are rounded away from 0; the values rounded here are not negative.
-    zero = arrays.where(zero < least, least, arrays.where(zero > most, most, arrays.floor(zero + 0.5)))
+    zero = xp.where(zero < least, least, xp.where(zero > most, most, xp.floor(zero + 0.5)))
     return (least - zero) * step, (most - zero) * step, step
 
 
-def _rounded(arrays: Any, x: Any, low: Any, high: Any, step: Any) -> Any:
+def _rounded(xp: Any, x: Any, low: Any, high: Any, step: Any) -> Any:
     inverse = 1.0 / step
-    zero = arrays.floor(-low * inverse + 0.5)
-    inside = arrays.maximum(arrays.minimum(x, high), low)
-    return arrays.floor((inside - low) * inverse - zero + 0.5) * step
+    zero = xp.floor(-low * inverse + 0.5)
+    inside = xp.maximum(xp.minimum(x, high), low)
+    return xp.floor((inside - low) * inverse - zero + 0.5) * step
 
 
-def _quantised(arrays: Any, attrs: Any, x: Any, low: Any, high: Any) -> Any:
+def _quantised(xp: Any, attrs: Any, x: Any, low: Any, high: Any) -> Any:
     empty = (low == 0) & (high == 0)
-    return arrays.where(empty, 0.0, _rounded(arrays, x, *_moved(arrays, attrs, low, high)))
+    return xp.where(empty, 0.0, _rounded(xp, x, *_moved(xp, attrs, low, high)))
 
 
-def _flowing(arrays: Any, attrs: Any, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+def _flowing(xp: Any, attrs: Any, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Return the gradient by the inputs, and the contributions to the lower and to the upper end."""
     empty = (low == 0) & (high == 0)
-    first, last, _ = _moved(arrays, attrs, low, high)
+    first, last, _ = _moved(xp, attrs, low, high)
     inside = empty | ((x >= first) & (x <= last))
     # A product with 0 instead of the constant 0: infinities and NaN become NaN, as in TensorFlow.
-    return (grad * inside, arrays.where(~empty & (x < first), grad, 0.0), arrays.where(~empty & (x > last), grad, 0.0))
+    return (grad * inside, xp.where(~empty & (x < first), grad, 0.0), xp.where(~empty & (x > last), grad, 0.0))
 
 
 def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> None:
@@ -220,19 +219,18 @@ def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> Non
         raise InvalidArgumentError(f"{op}: gradients have shape {list(grad.shape)}, inputs {list(x.shape)}")
 
 
-def fake_quant(ctx: KernelContext, arrays: Any = np, full: Full = full) -> Kernel:
-    """Return the kernel of one of the types, for the arrays of a library."""
+def _fake_quant(xp: Any, ctx: KernelContext) -> Kernel:
     op, attrs = ctx.op, ctx.attrs
     is_gradient, is_fixed = op.endswith("Gradient"), "Args" in op
 
     def kernel(*values: Any) -> Any:
         grads, x, ends = values[:is_gradient], values[is_gradient], values[is_gradient + 1 :]
-        low, high = [full((), attrs[end], x) for end in ("min", "max")] if is_fixed else ends
+        low, high = [full(xp, (), attrs[end], x) for end in ("min", "max")] if is_fixed else ends
         _check_values(op, x, low, high, *grads)
         with np.errstate(all="ignore"):
             if not is_gradient:
-                return _quantised(arrays, attrs, x, low, high)
-            back, *sides = _flowing(arrays, attrs, grads[0], x, low, high)
+                return _quantised(xp, attrs, x, low, high)
+            back, *sides = _flowing(xp, attrs, grads[0], x, low, high)
         if is_fixed:
             return back
         rows = prod(x.shape[: x.ndim - low.ndim])
@@ -249,5 +247,5 @@ def _gradients(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 
 
 for _kind in ("Args", "Vars", "VarsPerChannel"):
-    op(f"FakeQuantWithMinMax{_kind}", _shapes, kernel=fake_quant, grad=_gradients)
-    op(f"FakeQuantWithMinMax{_kind}Gradient", _shapes, kernel=fake_quant, grad=NOT_DIFFERENTIABLE)
+    op(f"FakeQuantWithMinMax{_kind}", _shapes, sentence=_fake_quant, grad=_gradients)
+    op(f"FakeQuantWithMinMax{_kind}Gradient", _shapes, sentence=_fake_quant, grad=NOT_DIFFERENTIABLE)

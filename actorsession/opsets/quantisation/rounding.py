@@ -17,9 +17,9 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops import raw
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.rows import Full, check_inputs, full, op
+from actorsession.ops.rows import check_inputs, full, op
 
-__all__ = ["quantize_and_dequantize", "quantize_and_dequantize_v2", "rounding", "rounding_back"]
+__all__ = ["quantize_and_dequantize", "quantize_and_dequantize_v2"]
 
 
 # -- public functions ------------------------------------------------------------------------------
@@ -113,29 +113,28 @@ def _rounded(ctx: InferContext) -> Sequence[TensorShape]:
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def rounding(ctx: KernelContext, arrays: Any = np, full: Full = full) -> Kernel:
-    """Return the kernel of one of the types, for the arrays of a library."""
+def _rounding(xp: Any, ctx: KernelContext) -> Kernel:
     attrs = ctx.attrs
     axis, has_range = attrs.get("axis", -1), attrs["range_given"]
 
     def rounded(x: Any, low: Any = None, high: Any = None, bits: Any = None) -> Any:
         if low is None:
-            low, high = [full((), attrs[end], x) for end in ("input_min", "input_max")]
+            low, high = [full(xp, (), attrs[end], x) for end in ("input_min", "input_max")]
         count = int(attrs["num_bits"] if bits is None else bits)
         if not 0 < count < (63 if attrs["signed_input"] else 64):
             raise InvalidArgumentError(f"num_bits is out of range: {count}")
         if 0 in x.shape:
-            return full(x.shape, 0, x)
+            return full(xp, x.shape, 0, x)
         if not has_range:
             others = tuple([n for n in range(x.ndim) if n != axis])
             # Of no axis, one library takes all.
-            low, high = [pick(x, others) if others else x for pick in (arrays.amin, arrays.amax)]
+            low, high = [pick(x, others) if others else x for pick in (xp.amin, xp.amax)]
         elif (low > high).any():
             raise InvalidArgumentError(f"Invalid range: input_min {low} > input_max {high}")
         if axis >= 0:
             low, high = [end.reshape(_spread(x, axis)) for end in (low, high)]
         with np.errstate(all="ignore"):
-            return _to_steps(arrays, x, low, high, count, attrs)
+            return _to_steps(xp, x, low, high, count, attrs)
 
     return rounded
 
@@ -144,24 +143,23 @@ def _spread(x: Any, axis: int) -> Sequence[int]:
     return (-1, *(1,) * (x.ndim - axis - 1)) if axis >= 0 else ()
 
 
-def _to_steps(arrays: Any, x: Any, low: Any, high: Any, bits: int, attrs: Any) -> Any:
+def _to_steps(xp: Any, x: Any, low: Any, high: Any, bits: int, attrs: Any) -> Any:
     most = float((1 << (bits - 1)) - 1 if attrs["signed_input"] else (1 << bits) - 1)
     least = float(-(1 << (bits - 1)) + attrs.get("narrow_range", False) if attrs["signed_input"] else 0)
-    none = float(arrays.finfo(x.dtype).max)
-    by_low = arrays.where(least * low > 0, least / low, none)
-    by_high = arrays.where(most * high > 0, most / high, none)
+    none = float(xp.finfo(x.dtype).max)
+    by_low = xp.where(least * low > 0, least / low, none)
+    by_high = xp.where(most * high > 0, most / high, none)
     lower = by_low < by_high
-    scale = arrays.where(lower, by_low, by_high)
-    inverse = arrays.where(lower, low / least if least else 0.0, high / most)
-    bottom, top = arrays.where(lower, low, least * inverse), arrays.where(lower, most * inverse, high)
+    scale = xp.where(lower, by_low, by_high)
+    inverse = xp.where(lower, low / least if least else 0.0, high / most)
+    bottom, top = xp.where(lower, low, least * inverse), xp.where(lower, most * inverse, high)
     if attrs["range_given"]:
-        x = arrays.minimum(arrays.maximum(arrays.minimum(x, top), bottom), top)
+        x = xp.minimum(xp.maximum(xp.minimum(x, top), bottom), top)
     is_up = attrs.get("round_mode", "HALF_TO_EVEN") == "HALF_UP"
-    return (arrays.floor(x * scale + 0.5) if is_up else arrays.round(x * scale)) * inverse
+    return (xp.floor(x * scale + 0.5) if is_up else xp.round(x * scale)) * inverse
 
 
-def rounding_back(ctx: KernelContext, arrays: Any = np) -> Kernel:
-    """Return the kernel of the gradient, for the arrays of a library."""
+def _rounding_back(xp: Any, ctx: KernelContext) -> Kernel:
     axis = ctx.attrs["axis"]
 
     def back(grad: Any, x: Any, low: Any, high: Any) -> Any:
@@ -171,7 +169,7 @@ def rounding_back(ctx: KernelContext, arrays: Any = np) -> Kernel:
             )
         bottom, top = [end.reshape(_spread(x, axis)) for end in (low, high)]
         inside = (x >= bottom) & (x <= top)
-        return arrays.where(inside, grad, 0.0), arrays.zeros_like(low), arrays.zeros_like(high)
+        return xp.where(inside, grad, 0.0), xp.zeros_like(low), xp.zeros_like(high)
 
     return back
 
@@ -188,5 +186,5 @@ def _within(op: Operation, grad: Tensor) -> Any:
 
 
 for _version, _gradient in (("", _identity), ("V2", _identity), ("V3", _identity), ("V4", _within)):
-    op(f"QuantizeAndDequantize{_version}", _rounded, kernel=rounding, grad=_gradient)
-op("QuantizeAndDequantizeV4Grad", lambda ctx: [spec.shape for spec in ctx.inputs[1:]], kernel=rounding_back)
+    op(f"QuantizeAndDequantize{_version}", _rounded, sentence=_rounding, grad=_gradient)
+op("QuantizeAndDequantizeV4Grad", lambda ctx: [spec.shape for spec in ctx.inputs[1:]], sentence=_rounding_back)

@@ -10,13 +10,11 @@ import torch
 from torch.nn import functional
 
 from actorsession.devices.torch.arrays import TorchArrays
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, filled, fitting, plain, row
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
 from actorsession.devices.torch.loading import MKL_IS_SLOW, USUAL_THREADS, in_one_thread
 from actorsession.graph.device_kernels import arrays_of, definition_of
 from actorsession.graph.dtypes import float32
 from actorsession.graph.registry import Kernel, KernelContext, SumTerm
-from actorsession.ops.linear.matrix_diagonals import DIAGONALS
-from actorsession.ops.linear.tridiagonal import tridiagonal_product
 
 __all__ = ["FOR_ONE_THREAD", "ROWS"]
 
@@ -195,20 +193,12 @@ def _cross(a: Tensor, b: Tensor) -> Tensor:
     return torch.linalg.cross(a, b)
 
 
-def _diagonals(context: KernelContext) -> Kernel:
-    return DIAGONALS[context.op](context, filled)
-
-
 ROWS: Rows = {
     "MatMul": row(lambda context: _matmul(context) if _of_matrices(context) else _checked(context), adds=_adds),
     "BatchMatMul": row(_batch_matmul, emit=_emit_batch_matmul),
     "BatchMatMulV2": row(_batch_matmul, emit=_emit_batch_matmul),
     "BatchMatMulV3": row(_batch_matmul, takes=lambda context: context.inputs[0].dtype is context.outputs[0].dtype),
     "Einsum": row(_einsum, aliases=True, checks=True, takes=_contracts),
-    "MatrixDiagV3": row(_diagonals, host=[1, 2, 3], checks=True),
-    "MatrixDiagPartV3": row(_diagonals, host=[1], checks=True),
-    "MatrixSetDiagV3": row(_diagonals, host=[2], checks=True),
-    "TridiagonalMatMul": plain(tridiagonal_product, checks=True),
     "SparseMatMul": row(_of_many_zeros, checks=True),
     "Cross": plain(_cross, checks=True),
 }

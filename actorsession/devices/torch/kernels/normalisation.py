@@ -10,7 +10,6 @@ from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.devices.torch.kernels.convolutions import channels_second, restored
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, row
 from actorsession.graph.registry import Kernel, KernelContext
-from actorsession.opsets.older.arrays import normalised_back_kernel, normalised_kernel
 
 __all__ = ["ROWS"]
 
@@ -78,6 +77,4 @@ def _batch_norm_back(context: KernelContext) -> Kernel:
 ROWS: Rows = {
     **{f"FusedBatchNorm{version}": row(_batch_norm, checks=True) for version in ("", "V2", "V3")},
     **{f"FusedBatchNormGrad{version}": row(_batch_norm_back, checks=True) for version in ("", "V2", "V3")},
-    "BatchNormWithGlobalNormalization": row(lambda context: normalised_kernel(context, torch), checks=True),
-    "BatchNormWithGlobalNormalizationGrad": row(lambda context: normalised_back_kernel(context, torch), checks=True),
 }

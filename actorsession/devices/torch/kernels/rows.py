@@ -23,7 +23,6 @@ __all__ = [
     "Rows",
     "Tensor",
     "as_on_cpu",
-    "filled",
     "fitting",
     "floats",
     "ints",
@@ -104,11 +103,6 @@ def known_axes(context: KernelContext, index: int) -> list[int] | None:
     axes = ints(value) if value.size else []
     fits = all(-rank <= axis < rank for axis in axes) and len({axis % rank for axis in axes}) == len(axes)
     return axes if fits else None
-
-
-def filled(shape: Any, value: Any, like: Tensor) -> Tensor:
-    """Return a new tensor, as ``full`` of ``ops.rows``."""
-    return torch.as_tensor(value, dtype=like.dtype, device=like.device).expand(shape).clone()
 
 
 class Refused(ValueError):

@@ -12,7 +12,6 @@ from actorsession.devices.torch.kernels import (
     lists,
     neural,
     normalisation,
-    quantisation,
     recurrent,
     reductions,
     signals,
@@ -49,7 +48,6 @@ ROWS: Rows = {
     **linear.ROWS,
     **neural.ROWS,
     **normalisation.ROWS,
-    **quantisation.ROWS,
     **convolutions.ROWS,
     **recurrent.ROWS,
     **images.ROWS,
@@ -117,8 +115,10 @@ _OTHERS = """
     AdjustContrast FractionalAvgPoolGrad FractionalMaxPoolGrad IsVariableInitialized ParseSequenceExample
     ParseSingleSequenceExample ScaleAndTranslate ScaleAndTranslateGrad
 """
+# Quantisation that is simulated is a sentence.
+_SIMULATED = "FakeQuant", "QuantizeAndDequantize"
 HOSTED = (
-    frozenset(op for subject in _SUBJECTS.split() for op in opsets()[subject])
+    frozenset(op for subject in _SUBJECTS.split() for op in opsets()[subject] if not op.startswith(_SIMULATED))
     .union(_OTHERS.split())
     .difference(ROWS, TRANSPARENT)
 )
