@@ -83,22 +83,27 @@ def elementwise(seed: int) -> tuple[Graph, list[Any], dict[Any, Any]]:
     return graph, fetches, feeds
 
 
+def gives_compiled_the_same(seed: int, config: ConfigProto, counting: Backend | None = None) -> None:
+    """A random graph gives what its kernels give, and by the backend, if that counts."""
+    graph, fetches, feeds = elementwise(seed)
+    with Session(graph=graph, config=PLAIN) as session:
+        expected = session.run(fetches, feeds)
+    with Session(graph=graph, config=config) as session:
+        for _ in range(OFTEN):
+            session.run(fetches, feeds)
+        settle_compilers()
+        before = counting.calls if counting else -1
+        for got, value in zip(session.run(fetches, feeds), expected, strict=True):
+            np.testing.assert_allclose(got, value, rtol=1e-5, atol=1e-6)
+        assert counting is None or counting.calls > before
+
+
 @pytest.mark.parametrize("backend", ["counting", *few_of(["aot_eager"], 2)])
 def test_random_graphs_give_compiled_what_their_kernels_give(backend: str) -> None:
-    counting = Backend()
-    config = compiled_by(counting if backend == "counting" else backend)
+    counting = Backend() if backend == "counting" else None
+    config = compiled_by(counting or backend)
     for seed in range(8):
-        graph, fetches, feeds = elementwise(seed)
-        with Session(graph=graph, config=PLAIN) as session:
-            expected = session.run(fetches, feeds)
-        with Session(graph=graph, config=config) as session:
-            for _ in range(OFTEN):
-                session.run(fetches, feeds)
-            settle_compilers()
-            before = counting.calls
-            for got, value in zip(session.run(fetches, feeds), expected, strict=True):
-                np.testing.assert_allclose(got, value, rtol=1e-5, atol=1e-6)
-            assert backend != "counting" or counting.calls > before
+        gives_compiled_the_same(seed, config, counting)
 
 
 def trained(config: ConfigProto, optimizer: Any, steps: int) -> list[Any]:
@@ -262,14 +267,5 @@ def test_a_machine_without_a_compiler_of_c_runs_as_before(
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch compiles with g++")
 def test_inductor_compiles(inductor: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    config = compiled_by("inductor")
-    graph, fetches, feeds = elementwise(1)
-    with Session(graph=graph, config=PLAIN) as session:
-        expected = session.run(fetches, feeds)
-    with Session(graph=graph, config=config) as session:
-        for _ in range(OFTEN):
-            session.run(fetches, feeds)
-        settle_compilers()
-        for got, value in zip(session.run(fetches, feeds), expected, strict=True):
-            np.testing.assert_allclose(got, value, rtol=1e-5, atol=1e-6)
+    gives_compiled_the_same(1, compiled_by("inductor"))
     assert list(tmp_path.rglob("*.so"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.constant_value import get_static_value
-from actorsession.graph.dtypes import as_dtype, bfloat16, float16, float32
+from actorsession.graph.dtypes import as_dtype, float16, float32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape
@@ -25,6 +25,7 @@ from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import tile
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.convolutions.nodes import halves_widened
 from actorsession.ops.elements.arithmetic import maximum, multiply
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
@@ -34,7 +35,7 @@ from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, redu
 from actorsession.ops.rows import check_inputs, op
 
 __all__ = [
-    "COLOURS", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
+    "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
     "convert_image_dtype", "grayscale_to_rgb", "hsv_to_rgb", "per_image_standardization",
     "rgb_to_grayscale", "rgb_to_hsv", "rgb_to_yiq", "rgb_to_yuv", "yiq_to_rgb", "yuv_to_rgb",
 ]  # fmt: skip
@@ -292,71 +293,67 @@ def _check_colours(images: Any, by: Sequence[Any], op: str, least: int, coloured
         raise InvalidArgumentError(f"{op}: input 1 is a scalar, got shape {list(by[0].shape)}")
 
 
-def _to_hsv(arrays: Any, images: Any) -> Any:
+def _to_hsv(xp: Any, images: Any) -> Any:
     red, green, blue = images[..., 0], images[..., 1], images[..., 2]
-    most, least = (pick(pick(red, green), blue) for pick in (arrays.maximum, arrays.minimum))
+    most, least = (pick(pick(red, green), blue) for pick in (xp.maximum, xp.minimum))
     span = most - least
     sixth = 1 / (6 * span)
-    of_others = arrays.where(green == most, (blue - red) * sixth + 2 / 6, (red - green) * sixth + 4 / 6)
-    hue = arrays.where(red == most, (green - blue) * sixth, of_others)
-    hue = arrays.where(span > 0, hue, 0.0)
-    hue = arrays.where(hue < 0, hue + 1, hue)
-    return arrays.stack([hue, arrays.where(most > 0, span / most, 0.0), most], -1)
+    of_others = xp.where(green == most, (blue - red) * sixth + 2 / 6, (red - green) * sixth + 4 / 6)
+    hue = xp.where(red == most, (green - blue) * sixth, of_others)
+    hue = xp.where(span > 0, hue, 0.0)
+    hue = xp.where(hue < 0, hue + 1, hue)
+    return xp.stack([hue, xp.where(most > 0, span / most, 0.0), most], -1)
 
 
-def _to_rgb(arrays: Any, images: Any) -> Any:
+def _to_rgb(xp: Any, images: Any) -> Any:
     hue, saturation, value = images[..., 0], images[..., 1], images[..., 2]
     six = hue * 6
-    pure = arrays.stack([abs(six - 3) - 1, 2 - abs(six - 2), 2 - abs(six - 4)], -1)
-    out = (1 - saturation)[..., None] + saturation[..., None] * arrays.clip(pure, 0, 1)
+    pure = xp.stack([abs(six - 3) - 1, 2 - abs(six - 2), 2 - abs(six - 4)], -1)
+    out = (1 - saturation)[..., None] + saturation[..., None] * xp.clip(pure, 0, 1)
     return out * value[..., None]
 
 
-def _with_hue(arrays: Any, images: Any, delta: Any) -> Any:
+def _with_hue(xp: Any, images: Any, delta: Any) -> Any:
     # Between its least and its greatest colour, which stay, so that pixels may be negative.
-    most, least = (pick(images, -1)[..., None] for pick in (arrays.amax, arrays.amin))
-    hue = (_to_hsv(arrays, images)[..., 0] + delta) % 1
-    ones = arrays.ones_like(hue)
-    return least + (most - least) * _to_rgb(arrays, arrays.stack([hue, ones, ones], -1))
+    most, least = (pick(images, -1)[..., None] for pick in (xp.amax, xp.amin))
+    hue = (_to_hsv(xp, images)[..., 0] + delta) % 1
+    ones = xp.ones_like(hue)
+    return least + (most - least) * _to_rgb(xp, xp.stack([hue, ones, ones], -1))
 
 
-def _with_saturation(arrays: Any, images: Any, factor: Any) -> Any:
-    hsv = _to_hsv(arrays, images)
-    hsv[..., 1] = arrays.clip(hsv[..., 1] * factor, 0, 1)
-    return _to_rgb(arrays, hsv)
+def _with_saturation(xp: Any, images: Any, factor: Any) -> Any:
+    hsv = _to_hsv(xp, images)
+    hsv[..., 1] = xp.clip(hsv[..., 1] * factor, 0, 1)
+    return _to_rgb(xp, hsv)
 
 
-def _with_contrast(arrays: Any, images: Any, factor: Any) -> Any:
+def _with_contrast(xp: Any, images: Any, factor: Any) -> Any:
     if 0 in images.shape:
         return images * factor
     middle = images.mean((-3, -2))[..., None, None, :]
     return (images - middle) * factor + middle
 
 
-def _kernel(ctx: KernelContext) -> Kernel:
-    function, least, coloured = COLOURS[ctx.op]
-    dtype = ctx.outputs[0].dtype
-    # Half-precision pixels are computed in float32, as in TensorFlow.
-    wide = np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.np_dtype
+def _sentence(xp: Any, ctx: KernelContext) -> Kernel:
+    function, least, coloured = _COLOURS[ctx.op]
 
     def computed(images: Any, *by: Any) -> Any:
         _check_colours(images, by, ctx.op, least, coloured)
         with np.errstate(all="ignore"):
-            return function(np, images.astype(wide), *by).astype(dtype.np_dtype, copy=False)
+            return function(xp, images, *by)
 
-    return computed
+    return halves_widened(computed, ctx.outputs[0].dtype, xp)
 
 
-COLOURS: dict[str, tuple[Callable[..., Any], int, bool]] = {
+# By operation type: the function from the module of functions of the arrays, images and what changes them to images;
+# the least rank of images, and whether they have three colours.
+_COLOURS: dict[str, tuple[Callable[..., Any], int, bool]] = {
     "RGBToHSV": (_to_hsv, 1, True),
     "HSVToRGB": (_to_rgb, 1, True),
     "AdjustHue": (_with_hue, 3, True),
     "AdjustSaturation": (_with_saturation, 3, True),
     "AdjustContrastv2": (_with_contrast, 3, False),
 }
-"""By operation type: the function from a library of arrays, images and what changes them to images; the least rank of
-images, and whether they have three colours.
-"""
 
-for _type in COLOURS:
-    op(_type, _of_images, kernel=_kernel, grad=NOT_DIFFERENTIABLE if _type == "HSVToRGB" else None)
+for _type in _COLOURS:
+    op(_type, _of_images, sentence=_sentence, grad=NOT_DIFFERENTIABLE if _type == "HSVToRGB" else None)

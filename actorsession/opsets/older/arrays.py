@@ -18,7 +18,7 @@ from actorsession.ops.rows import first, op, same
 from actorsession.ops.shape_operands import constant_ints, ints
 from actorsession.opsets.older.forms import Item, ShapeOf, older_form
 
-__all__ = ["tile_grad"]
+__all__: list[str] = []
 
 
 def _attr(name: str, dtype: Any = np.int32) -> Item:
@@ -105,8 +105,7 @@ def _infer_tile_grad(ctx: InferContext) -> Sequence[TensorShape]:
     return [TensorShape(sizes)]
 
 
-def tile_grad(x: Any, multiples: Any) -> Any:
-    """Return the sums of what was tiled, of arrays of any library."""
+def _tile_grad(x: Any, multiples: Any) -> Any:
     times = ints(multiples)
     if len(times) != x.ndim or any(n < 1 or size % n for size, n in zip(x.shape, times, strict=True)):
         raise InvalidArgumentError(f"shape {list(x.shape)} is not tiled by {list(times)}")
@@ -114,7 +113,7 @@ def tile_grad(x: Any, multiples: Any) -> Any:
     return x.reshape(pairs).sum(tuple(range(0, len(pairs), 2)), dtype=x.dtype)
 
 
-op("TileGrad", _infer_tile_grad, tile_grad)
+op("TileGrad", _infer_tile_grad, sentence=lambda xp, ctx: _tile_grad)
 
 
 # -- SparseMatMul ----------------------------------------------------------------------------------

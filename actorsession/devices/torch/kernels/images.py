@@ -12,9 +12,8 @@ from typing import Any
 import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES, positions
-from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, narrowed, row, widened
+from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, ints, row, widened
 from actorsession.graph.registry import Kernel, KernelContext
-from actorsession.opsets.images.colours import COLOURS
 from actorsession.opsets.images.crops import sampled
 from actorsession.opsets.images.resampling import Taps, area_taps, bicubic_taps, bilinear_taps, nearest_taps
 
@@ -115,16 +114,6 @@ def _nearest_back(context: KernelContext) -> Kernel:
         return _back(x, taps(width, back.shape[2]), 2, width).to(back.dtype)
 
     return kernel
-
-
-def _coloured(context: KernelContext) -> Kernel:
-    function, least, coloured = COLOURS[context.op]
-
-    def kernel(images: Tensor, *by: Tensor) -> Tensor:
-        fitting(images.ndim >= least and (not coloured or images.shape[-1] == 3) and not any(b.ndim for b in by))
-        return function(torch, images, *by)
-
-    return narrowed(kernel)
 
 
 # -- boxes -----------------------------------------------------------------------------------------
@@ -244,7 +233,6 @@ ROWS: Rows = {
     **{f"Resize{kind}Grad": row(_resize_back, checks=True) for kind in ("Bicubic", "Bilinear")},
     "ResizeNearestNeighbor": row(_nearest, host=[1], checks=True),
     "ResizeNearestNeighborGrad": row(_nearest_back, host=[1], checks=True),
-    **{op: row(_coloured, checks=True) for op in COLOURS},
     "CropAndResize": row(_crop, host=[2, 3], checks=True),
     "CropAndResizeGradImage": row(_crop_back, host=[2, 3], checks=True),
     "CropAndResizeGradBoxes": row(_boxes_back, host=[3], checks=True),

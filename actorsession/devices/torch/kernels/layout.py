@@ -13,7 +13,6 @@ from actorsession.devices.torch.arrays import positions
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, as_on_cpu, fitting, ints, known_axes, plain, row
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.registry import Kernel, KernelContext
-from actorsession.opsets.older.arrays import tile_grad
 
 __all__ = ["ROWS"]
 
@@ -231,7 +230,6 @@ ROWS: Rows = {
     "Unpack": row(_unpack, aliases=True, emit=_emit_unpack),
     "Slice": row(_slice, host=[1, 2], aliases=True, checks=True, emit=as_on_cpu),
     "Tile": row(_tile, host=[1], checks=True),
-    "TileGrad": plain(tile_grad, host=[1], checks=True),
     "Pad": row(_pad, host=[1], takes=_pads_forward),
     "PadV2": row(_pad, host=[1], takes=_pads_forward),
     "BroadcastTo": row(_broadcast_to, host=[1], checks=True),
