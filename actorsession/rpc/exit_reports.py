@@ -10,7 +10,7 @@ Nothing here waits for a process that is still running.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ __all__ = [
     "ExitReporter",
     "add_exit_status",
     "is_given_up",
+    "note_answer",
     "register_exit_reporter",
     "retire",
     "unregister_exit_reporter",
@@ -46,7 +47,7 @@ class _Reporters(dict[str, tuple[ExitReporter, Callable[[], bool]]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.retired: deque[str] = deque()
+        self.retired: OrderedDict[str, None] = OrderedDict()
 
 
 def register_exit_reporter(address: str, reporter: ExitReporter, given_up: Callable[[], bool] = bool) -> None:
@@ -58,12 +59,16 @@ def register_exit_reporter(address: str, reporter: ExitReporter, given_up: Calla
         given_up: returns whether the task has ended and is not started again, so that nobody need wait for
             it.
     """
-    current_host().own(_Reporters)[address] = reporter, given_up
+    reporters = current_host().own(_Reporters)
+    reporters.retired.pop(address, None)
+    reporters[address] = reporter, given_up
 
 
 def unregister_exit_reporter(address: str) -> None:
     """Remove the reporter of an address, if there is one."""
-    current_host().own(_Reporters).pop(address, None)
+    reporters = current_host().own(_Reporters)
+    reporters.retired.pop(address, None)
+    reporters.pop(address, None)
 
 
 def retire(address: str, how: str) -> None:
@@ -77,14 +82,18 @@ def retire(address: str, how: str) -> None:
     async def report(task: str | None) -> str:
         return how if task is None else ""  # the error of a task says itself what it knows
 
-    unregister_exit_reporter(address)
-    retired = current_host().own(_Reporters).retired
-    retired.append(address)
-    if len(retired) > _MOST_RETIRED:
-        oldest = retired.popleft()
-        if oldest not in retired and is_given_up(oldest):
-            unregister_exit_reporter(oldest)
     register_exit_reporter(address, report, lambda: True)
+    retired = current_host().own(_Reporters).retired
+    retired[address] = None
+    if len(retired) > _MOST_RETIRED:
+        oldest, _ = retired.popitem(last=False)
+        unregister_exit_reporter(oldest)
+
+
+def note_answer(address: str) -> None:
+    """Forget who was retired at an address, because another task has been given it and answers there."""
+    if address in current_host().own(_Reporters).retired:
+        unregister_exit_reporter(address)
 
 
 def is_given_up(address: str) -> bool:

@@ -164,11 +164,13 @@ async def soon(awaitable: Awaitable[Any]) -> Any:
         return await awaitable
 
 
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Waits for what no event tells of, such as a counter."""
+async def eventually(condition: Callable[[], bool], *running: asyncio.Task[Any]) -> None:
+    """Waits for what no event tells of, such as a counter; the tasks go on until then, or their error is raised."""
     pause = 0.002
     async with asyncio.timeout(PATIENCE):
         while not condition():
+            for task in running:
+                assert not task.done(), f"it has ended before, with {task.result()!r}"
             await asyncio.sleep(pause)
             pause = min(1.1 * pause, 0.02)  # a simulation may be asked through a whole lease
 

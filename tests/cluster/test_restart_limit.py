@@ -13,6 +13,7 @@ from actorsession import AsyncSession, Graph, LocalCluster, Server, ServerSettin
 from actorsession.cluster import update_cluster
 from actorsession.cluster.launch.restart_limit import WINDOW, RestartLimit
 from actorsession.errors import InvalidArgumentError, UnavailableError, WorkerRestartedError
+from actorsession.rpc import exit_reports
 from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.ports import HoldPorts
 
@@ -95,7 +96,7 @@ async def test_a_step_waits_until_the_task_is_there_again(graph: Graph, new_serv
             session = AsyncSession(master.target, graph=graph)
             assert await soon(session.run(y, {x: 1.0})) == 2.0
         running = [asyncio.create_task(session.run(y, {x: float(n)})) for n in range(3)]
-        await eventually(lambda: searches(master))
+        await eventually(lambda: searches(master), *running)
         async with new_server(1):
             assert await soon(asyncio.gather(*running)) == [1.0, 2.0, 3.0]
             await session.close()
@@ -129,16 +130,18 @@ async def test_a_step_does_not_wait_any_longer_for_a_task_that_is_given_up(graph
 async def test_a_client_waits_for_its_master_and_keeps_the_state_of_other_tasks(
     graph: Graph, new_server: NewServer, over_links: None
 ) -> None:
+    """Also if its address was that of a task of a cluster that had ended."""
     kept = on(W1, lambda: ops.Variable(5.0, name="kept"))
     y = on(W0, lambda: kept * 2.0)
     async with new_server(1):
         async with new_server(0) as master:
+            exit_reports.retire(master.target, "its cluster was stopped")
             session: Any = AsyncSession(master.target, graph=graph)
             await session.run(kept.initializer)
             assert await soon(session.run(y)) == 10.0
         await eventually(lambda: session._session.connection.lost_master)
         running = [asyncio.create_task(session.run(y)) for _ in range(3)]
-        await eventually(lambda: session._session.connection.recovery._resuming.locked())
+        await eventually(lambda: session._session.connection.recovery._resuming.locked(), *running)
         async with new_server(0) as again:
             assert await soon(asyncio.gather(*running)) == [10.0] * 3
             assert again.statistics().sessions == 1

@@ -281,6 +281,7 @@ class TaskProcesses(Generic[P]):
             await self.tell()
         finally:
             await process.stop(grace)
+            exit_reports.retire(process.address, how)  # again: until now it may have answered
         raise_losses([process])
 
     async def stop(self, grace: float) -> None:

@@ -29,7 +29,7 @@ from actorsession.errors import (
 )
 from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, ResetContainers
-from actorsession.rpc.exit_reports import add_exit_status, is_given_up
+from actorsession.rpc.exit_reports import add_exit_status, is_given_up, note_answer
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
@@ -173,9 +173,11 @@ class MasterConnection:
             left = deadline.time_left or 0.0
             try:
                 seconds = max(min(left, _ATTEMPT), RETRY)
-                return await connect(
+                connection = await connect(
                     address, hello, timeout=seconds, token=shared_token(address), security=self._security
                 )
+                note_answer(address)
+                return connection
             except AuthenticationError as exc:
                 raise UnauthenticatedError(f"the master at {address}: {exc}") from exc
             except (WrongPeer, ProtocolError) as exc:
