@@ -31,7 +31,7 @@ _NAMES = {
     "actorsession.ops.rows": (
         "Shapes broadcast broadcasts by_rank check_inputs checked first merged_shape no_outputs op same scalar"
     ),
-    "actorsession.graph.device_kernels": "DeviceArrays DeviceClock DeviceKernel DeviceKernels",
+    "actorsession.graph.device_kernels": "DeviceArrays DeviceClock DeviceKernel DeviceKernels SideBySide",
     "actorsession.plan.device_set": "DeviceSet",
     "actorsession.plan.partition": "Partition",
     "actorsession.plan.passes.optimise": "OptimiserSettings",

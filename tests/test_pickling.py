@@ -117,8 +117,8 @@ HOLDERS = names(
     PredictionKey ProfileOptionBuilder Profiler RandomStrategy Reducer Reduction RegisterGradient RegisterKL
     ReparameterizationType ResizeMethod ResourceHost RunConfig RunHookAdapterForMonitors SKCompat SaveSpec
     SaveableObject Scaffold SecondOrStepTimer ServingInputReceiver SessionCreator SessionFactory
-    SessionRunContext SessionRunHook SimpleClusterResolver StatsPublisherInterface StillClock SubGraphView Subclassing
-    TFRecordCompressionType TFRecordOptions TensorServingInputReceiver TestCase TextFileIndex
+    SessionRunContext SessionRunHook SideBySide SimpleClusterResolver StatsPublisherInterface StillClock SubGraphView
+    Subclassing TFRecordCompressionType TFRecordOptions TensorServingInputReceiver TestCase TextFileIndex
     TextFileInitializer Timeline Transformer TransformerInfo TypeSpec VariableHolder VariableScope
     VocabularyProcessor _Settings variable_scope
     """

@@ -85,6 +85,26 @@ class DeviceClock(Protocol):
         """Return the time between the moments in which the device reaches two marks; wait for both."""
 
 
+class Begun(Protocol):
+    """A kernel that was begun in another thread."""
+
+    def result(self) -> Any:
+        """Return what the kernel returns, or raise what it raises; called once."""
+
+
+class SideBySide(Protocol):
+    """How kernels of a device run beside each other, where each of them is too small for several threads."""
+
+    def alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of a segment whose kernels run one after the other: each has all threads."""
+
+    def together(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of a segment some of whose kernels are begun beside the others: each has one thread."""
+
+    def begin(self, kernel: Callable[..., Any], *arguments: Any) -> Begun:
+        """Begin a kernel, a pure function, in another thread; whoever asks for its result may run it, too."""
+
+
 Compiler: TypeAlias = "Callable[[Callable[..., Sequence[Any]], Sequence[Any]], Callable[..., Sequence[Any]]]"
 """Makes a faster function of a function of arrays of a device, and of the arrays of one of its calls.
 
@@ -145,6 +165,7 @@ class DeviceKernels:
             they return.
         all_to_host: returns what makes several arrays of the device with a full name those of the host at once, as many
             numpy arrays that share memory with nothing. ``None``, as it may give too, if ``to_host`` costs no more.
+        side_by_side: runs kernels beside each other; ``None`` if they run one after the other.
         compiler: compiles functions of several nodes, in sessions that ask for it; called in a thread of its own.
         compiles: whether the compiler takes the kernel of a node: it is a pure function of arrays, and what it does
             depends on their shapes alone.
@@ -161,6 +182,7 @@ class DeviceKernels:
     family: str | None = None
     clock: Callable[[str], DeviceClock | None] | None = None
     all_to_host: Callable[[str], Callable[..., Sequence[Any]] | None] | None = None
+    side_by_side: SideBySide | None = None
     compiler: Compiler | None = None
     compiles: Callable[[KernelContext], bool] = _all
 

@@ -1,7 +1,8 @@
-"""Work of one kernel that several threads share.
+"""Work of one kernel that several threads share, and work that is done beside other work.
 
-``in_shares`` is what kernels call. Helper threads are kept for the process, because starting a thread takes a
-tenth of a millisecond, and more on busy cores: the starting thread waits until the new one has run.
+``in_shares`` is what kernels call; ``begin`` is for calls whose results are needed later. Helper threads are kept for
+the process, because starting a thread takes a tenth of a millisecond, and more on busy cores: the starting thread waits
+until the new one has run.
 
 Invariant: nobody waits for a thread that has not begun. Whoever is idle claims the next share, the caller
 included; so while other programs hold the cores, the caller does all the work, in hardly more time than
@@ -19,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["in_shares", "slices"]
+__all__ = ["Begun", "begin", "in_shares", "slices"]
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -74,6 +75,15 @@ class _Job(Generic[_T, _R]):
                 raise outcome
             results.append(outcome)
         return results
+
+
+class Begun(_Job[Callable[[], _R], _R]):
+    """A call that another thread makes when it has time for it, or else who asks for the result."""
+
+    def result(self) -> _R:
+        """Return what the call returns, or raise what it raises; may be called once."""
+        (result,) = self.finish()
+        return result
 
 
 class _Helpers:
@@ -156,3 +166,18 @@ def in_shares(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], threads: 
     job = _Job(work, [items[part] for part in slices(len(items), threads)])
     _helpers.offer(job, len(job.shares) - 1)
     return job.finish()
+
+
+def begin(work: Callable[[], _R]) -> Begun[_R]:
+    """Have a helper call a function, and go on.
+
+    Args:
+        work: the function. It must not wait for anything.
+    """
+    begun = Begun(_call, [work])
+    _helpers.offer(begun, 1)
+    return begun
+
+
+def _call(work: Callable[[], _R]) -> _R:
+    return work()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
 from resource import RUSAGE_THREAD, getrusage
@@ -497,7 +498,7 @@ SUMS: dict[str, tuple[Any, Any, dict[str, Any], int]] = {
     "of gradients by inputs": ([3, 40], [5, 40], {"transpose_b": True}, 4),
     "both turned round": ([40, 3], [5, 40], {"transpose_a": True, "transpose_b": True}, 4),
     "of batches of any size": ([None, 3], [None, 5], {"transpose_a": True}, 1),
-    "larger ones": ([150, 200], [200, 100], {}, 1),
+    "larger ones": ([300, 200], [200, 150], {}, 2),
 }
 
 
@@ -525,6 +526,60 @@ def test_products_are_added_up_without_results_of_their_own(case: str, dtype: st
         (a.T if "transpose_a" in turned else a) @ (b.T if "transpose_b" in turned else b) for a, b in factors
     )
     np.testing.assert_allclose(traced, expected, atol=1.0 if dtype == "bfloat16" else 1e-3)
+
+
+needs_threads = pytest.mark.skipif(torch.get_num_threads() < 2, reason="torch has one thread here")
+
+
+@needs_threads
+def test_products_that_run_side_by_side_have_a_thread_each_and_give_what_they_give_by_themselves() -> None:
+    random, before = np.random.default_rng(4), torch.get_num_threads()
+    values = [random.normal(size=(200, 100)).astype("f4") for _ in range(9)]
+    with Graph().as_default() as graph, graph.device(TORCH):
+        v = ops.Variable(random.normal(size=(150, 200)).astype("f4"))
+        xs = [ops.placeholder("float32", [200, 100]) for _ in values]
+        late = ops.matmul(v, v, transpose_b=True)
+        other = ops.matmul(ops.matmul(v, v * 2.0, transpose_b=True), v)
+        total = ops.add_n([ops.matmul(v, x) for x in xs])
+        new = v.assign_sub((other + ops.matmul(late, v)) * 1e-6)
+    fetches, feeds = [total, new], dict(zip(xs, values, strict=True))
+    with Session(graph=graph, config=CONFIG) as session:
+        session.run(v.initializer)
+        first = session.run(v)
+        [part] = session.explain(fetches, xs).partitions
+        assert "".join(segment.source for segment in part.segments).count("beside(") == 4
+        got = session.run(fetches, feeds)
+        assert torch.get_num_threads() == before
+        session.run(v.initializer)
+        traced = session.run(fetches, feeds, options=RunOptions(trace_level=RunOptions.FULL_TRACE))
+    for value, same in zip(got, traced, strict=True):
+        np.testing.assert_array_equal(value, same)
+    np.testing.assert_allclose(got[0], sum(first @ x for x in values), rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(got[1], first - 3e-6 * (first @ first.T @ first), rtol=1e-3, atol=1e-4)
+
+
+@needs_threads
+def test_segments_have_all_threads_in_a_thread_that_was_started_while_another_had_one() -> None:
+    seen: list[int] = []
+
+    def look(value: Any) -> Any:
+        seen.append(torch.get_num_threads())
+        return value
+
+    with Graph().as_default() as graph, graph.device(TORCH):
+        x = ops.placeholder("float32", [4, 4])
+        y = ops.py_func(look, [ops.matmul(x, x)], "float32")
+    before = torch.get_num_threads()
+    with Session(graph=graph, config=CONFIG) as session:
+        torch.set_num_threads(1)
+        try:
+            other = threading.Thread(target=session.run, args=[y, {x: np.ones((4, 4))}])
+            other.start()
+            other.join()
+            assert torch.get_num_threads() == 1
+        finally:
+            torch.set_num_threads(before)
+    assert seen == [before]
 
 
 def test_a_sum_is_made_in_the_memory_of_no_value_that_others_have() -> None:

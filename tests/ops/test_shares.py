@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from actorsession.ops import shares
-from actorsession.ops.shares import in_shares, slices
+from actorsession.ops.shares import begin, in_shares, slices
 from tests.rows import for_each, refused
 
 
@@ -37,6 +37,27 @@ def test_the_caller_does_what_no_helper_has_time_for(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(shares, "_helpers", Busy())
     assert set(in_shares(lambda share: threading.get_ident(), [1, 2, 3], 3)) == {threading.get_ident()}
+    assert begin(threading.get_ident).result() == threading.get_ident()
+
+
+def test_a_call_that_is_begun_runs_beside_the_caller() -> None:
+    """It waits for what the caller does then."""
+    gone_on, begun = threading.Event(), threading.Event()
+
+    def work() -> int:
+        begun.set()
+        assert gone_on.wait(60)
+        return threading.get_ident()
+
+    call = begin(work)
+    assert begun.wait(60)
+    gone_on.set()
+    assert call.result() != threading.get_ident()
+
+
+def test_who_asks_for_the_result_of_a_call_gets_its_error() -> None:
+    with pytest.raises(ZeroDivisionError):
+        begin(lambda: 1 // 0).result()
 
 
 def test_a_helper_that_comes_too_late_finds_nothing_to_do() -> None:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from actorsession.devices.torch.kernels.linear import FOR_ONE_THREAD
-from actorsession.devices.torch.loading import USUAL_THREADS, in_one_thread, torch
+from actorsession.devices.torch.loading import torch
+from actorsession.devices.torch.threads import USUAL_THREADS, in_one_thread
 
 __all__ = ["TorchCompiler"]
 

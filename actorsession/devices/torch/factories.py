@@ -14,6 +14,7 @@ from actorsession.devices.torch.compiler import TorchCompiler
 from actorsession.devices.torch.gpus import KINDS, GpuKind
 from actorsession.devices.torch.kernels.rows import NAMESPACE
 from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT, compiles
+from actorsession.devices.torch.threads import USUAL_THREADS, SideBySide
 from actorsession.devices.torch.variables import TorchVariable
 from actorsession.drawing.text import byte_size
 from actorsession.errors import AlreadyExistsError, InvalidArgumentError
@@ -45,6 +46,7 @@ class TorchCpu(CpuFactory):
             transparent=TRANSPARENT,
             hosted=HOSTED,
             shares_memory=True,
+            side_by_side=SideBySide() if USUAL_THREADS > 1 else None,
             compiler=TorchCompiler(),
             compiles=compiles,
             family=_FAMILY,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from actorsession.errors import register_memory_error
@@ -29,7 +29,7 @@ finally:
     if not _CHOSEN:
         del os.environ[_SPINS]
 
-__all__ = ["MKL_IS_SLOW", "USUAL_THREADS", "in_one_thread", "keep_freed_memory", "torch"]
+__all__ = ["MKL_IS_SLOW", "keep_freed_memory", "torch"]
 
 # Parameters of mallopt, with their values: M_MMAP_THRESHOLD, the largest that glibc chooses by itself, once an array of
 # that size was freed, and M_TRIM_THRESHOLD. As long as they are as usual, glibc gives arrays from 128 KB on back to the
@@ -59,17 +59,6 @@ keep_freed_memory(os.environ, ctypes.CDLL(None) if os.name == "posix" else None)
 
 MKL_IS_SLOW = torch.backends.mkl.is_available() and mkl_is_slow()
 """Whether kernels do without MKL where something else is there: oneDNN for products, numpy for functions."""
-USUAL_THREADS = torch.get_num_threads()
-"""The threads of kernels that are not too small for more than one."""
-
-
-def in_one_thread(function: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
-    """Call a function of torch that would start threads for too little work."""
-    torch.set_num_threads(1)  # of the calling thread, as below
-    try:
-        return function(*arguments, **settings)
-    finally:
-        torch.set_num_threads(USUAL_THREADS)
 
 
 # Those of the CPU and of Apple's GPUs are of no class of their own.

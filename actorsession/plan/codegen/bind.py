@@ -20,6 +20,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.device_kernels import (
     DeviceClock,
+    SideBySide,
     all_to_host_of,
     arrays_of,
     clock_of,
@@ -88,6 +89,7 @@ class BoundSegment:
         places: slots of its arguments; with ``unsized``, a short way to what ``segment`` has.
         seconds: moving average of its measured time; 0 until it ran once. The offload policy keeps it.
         largest: the most bytes of arguments of unknown size with which a run of it was short; likewise.
+        threads: gives a function of it the threads of its kernels; ``None`` where nothing sets their number.
         is_short: whether a run of it is short by ``seconds``, whatever its arguments are; likewise.
     """
 
@@ -100,25 +102,42 @@ class BoundSegment:
         "places",
         "seconds",
         "segment",
+        "threads",
         "traced_filename",
         "traced_function",
         "unpredictable",
         "unsized",
     )
 
-    def __init__(self, segment: Segment, namespace: dict[str, Any], label: str, *, blocks: bool) -> None:
+    def __init__(
+        self,
+        segment: Segment,
+        namespace: dict[str, Any],
+        label: str,
+        *,
+        blocks: bool,
+        side_by_side: SideBySide | None = None,
+    ) -> None:
         self.segment = segment
         self.places, self.unsized = segment.arguments, segment.unsized
         self.blocks = blocks
         self.unpredictable = blocks or not segment.is_steady
         self.filename = f"<{label} {segment.name}>"
         self.traced_filename = f"<{label} {segment.name} traced>"
-        self.function = _load(segment.name, segment.lines, self.filename, namespace)
+        self.threads: Callable[[SegmentFunction], SegmentFunction] | None = None
+        if side_by_side is not None:
+            self.threads = side_by_side.together if segment.side_by_side else side_by_side.alone
+        self.function = self.load(segment.lines, self.filename, namespace)
         # Traced code is rare and as long as the plain code, so it is made on first use.
         self.traced_function: SegmentFunction | None = None
         self.seconds = 0.0
         self.largest = 0
         self.is_short = False
+
+    def load(self, lines: tuple[str, ...], filename: str, namespace: dict[str, Any]) -> SegmentFunction:
+        """Return the function of the segment's text, or of its traced text."""
+        function = _load(self.segment.name, lines, filename, namespace)
+        return function if self.threads is None else self.threads(function)
 
     def node_at(self, filename: str, line: int) -> int | None:
         """Return the number of the node whose line is at ``line`` of ``filename``."""
@@ -223,8 +242,10 @@ class BoundPartition:
         self.start: Callable[[], Any] = nanos if self.clock is None else functools.partial(_start, nanos, self.clock)
         self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
         self._namespace = self._bind(host, states)
+        kernels = kernels_of(self.device)
+        side_by_side = None if kernels is None else kernels.side_by_side
         self.segments = [
-            BoundSegment(segment, self._namespace, self._label, blocks=self._blocks(segment))
+            BoundSegment(segment, self._namespace, self._label, blocks=self._blocks(segment), side_by_side=side_by_side)
             for segment in compiled.segments
         ]
         self.blocks = any(segment.blocks for segment in self.segments)
@@ -262,8 +283,10 @@ class BoundPartition:
                 "own_on_device": arrays.own,
                 "all_on_host": all_to_host_of(self.device),
             }
+        kernels = kernels_of(self.device)
+        if kernels is not None and kernels.side_by_side is not None:
+            namespace["beside"] = kernels.side_by_side.begin
         if any(segment.subgraphs for segment in self.compiled.segments):
-            kernels = kernels_of(self.device)
             assert kernels is not None
             assert kernels.compiler is not None, "code without a compiler has no subgraphs"
             namespace["CompiledCalls"] = functools.partial(
@@ -300,7 +323,7 @@ class BoundPartition:
         linked = self.segments[index]
         if linked.traced_function is None:
             segment = linked.segment
-            linked.traced_function = _load(segment.name, segment.traced_lines, linked.traced_filename, self._namespace)
+            linked.traced_function = linked.load(segment.traced_lines, linked.traced_filename, self._namespace)
         return linked.traced_function
 
 

@@ -22,11 +22,13 @@ from functools import partial
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Kernel, OpDef
 from actorsession.plan.abandonment import check_wanted
+from actorsession.plan.codegen.beside import BesideWriter
 from actorsession.plan.codegen.fusion import Run, fused, write_run
-from actorsession.plan.codegen.in_place import Join, joins_among, overwritten, writes_new
+from actorsession.plan.codegen.in_place import overwritten, writes_new
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.segment import Line
 from actorsession.plan.codegen.subgraphs import parted, write_subgraph
+from actorsession.plan.codegen.sums import Sum, SumWriter
 from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.plan.cost import node_cost
 from actorsession.plan.partition import SEND
@@ -93,6 +95,7 @@ class Emitter:
 
     Attributes:
         flow: as given, and so are the others.
+        beside: writes the nodes that run beside others.
     """
 
     def __init__(self, flow: UseDef, text: Text, indent: str) -> None:
@@ -103,17 +106,14 @@ class Emitter:
         self._left: dict[Ref, int] = {}  # remaining uses of each value in this code
         self._over: dict[Ref, str] = {}  # the locals of values that were written over others
         self._gone: set[Ref] = set()  # the values that were overwritten
-        self._joins: dict[int, list[Join]] = {}  # sums by the nodes that they wait for
-        self._joined: set[int] = set()
-        self._terms: set[int] = set()  # of sums, with no results of their own
+        self._sums = SumWriter(self, ())
+        self.beside = BesideWriter(self)
 
     def nodes(self, nodes: Sequence[int]) -> None:
         """Write nodes, producers first."""
         # What is compiled has no sums that begin before all of their terms are there.
-        self._joins = {} if self.flow.compiles else joins_among(self.flow, nodes)
-        joins = [join for joins in self._joins.values() for join in joins]
-        self._joined = {join.node for join in joins}
-        self._terms = {i for join in joins for i in join.terms}
+        self._sums = SumWriter(self, () if self.flow.compiles else nodes)
+        self.beside = self._beside_writer(nodes, self._sums.sums)
         for part, is_subgraph in parted(self.flow, nodes) if self.flow.compiles else ((nodes, False),):
             if is_subgraph:
                 write_subgraph(self, part, partial(_write_one_by_one, self, part))
@@ -122,10 +122,11 @@ class Emitter:
 
     def _write(self, i: int) -> None:
         check_wanted()
+        self.beside.finish(self.flow.inputs[i])
         write = self.text.call_writers.get(self.flow.nodes[i].op)
         if write is not None:
             write(self, i)
-        elif i in self._joined or i in self._terms:
+        elif i in self._sums.written:
             self._check(i)
         else:
             self._node(i)
@@ -136,9 +137,11 @@ class Emitter:
             for i in run:
                 self._write(i)
 
+        for i in run:
+            self.beside.finish(self.flow.inputs[i])
         write_run(self, run, one_by_one)
         for i in run:
-            self._join(i)
+            self._sums.add(i)
 
     def count_uses(self, nodes: Iterable[int], results: Iterable[Ref]) -> None:
         """Count the reads of each value; a value that leaves the code has one read that never ends."""
@@ -183,6 +186,9 @@ class Emitter:
             if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):
                 own = "own_on_device" if flow.is_of_device(flow.inputs[i][k]) else "own"
                 arguments[k] = f"{own}({arguments[k]})"
+        if i in self.beside.begun:
+            self.beside.begin(i, arguments)
+            return
         expression = flow.expression(i, context, arguments)
         if expression is None:
             expression = f"{self.bind('k', i, context)}({', '.join(arguments)})"
@@ -226,10 +232,19 @@ class Emitter:
         """Return whether one read of an array is left and nothing else can hold the array."""
         return self._left[ref] == 1 and self._gives_away(ref)
 
+    def take_over(self, result: Ref, ref: Ref) -> None:
+        """Give a value the local variable of one that it is written over."""
+        self._over[result] = self.local(ref)
+        self._gone.add(ref)
+
+    def drop(self, ref: Ref) -> None:
+        """Count a value as one without a local variable."""
+        self._gone.add(ref)
+
     def _write_over(self, i: int, arguments: Sequence[str], over: int) -> None:
         """Write a node whose result overwrites one of its inputs."""
-        target = self._over[i, 0] = arguments[over]
-        self._gone.add(self.flow.inputs[i][over])
+        self.take_over((i, 0), self.flow.inputs[i][over])
+        target = arguments[over]
         call = f"{self.bind_into(i)[0]}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
 
@@ -240,58 +255,6 @@ class Emitter:
         self.line(f"{target} = {array}{self.comment(i)}", self.number(i))
         call = f"{self.bind('n', i)}({', '.join(arguments)}, {target})"
         self.line(call + self.comment(i), self.number(i), target)
-
-    def _join(self, i: int) -> None:
-        """Add the values of a node to the sums that wait for them."""
-        for join in self._joins.get(i, ()):
-            join.missing -= {(i, k) for k in range(len(self.flow.nodes[i].outputs))}
-            self._add_up(join)
-
-    def _add_up(self, join: Join) -> None:
-        inputs, total = self.flow.inputs[join.node], (join.node, 0)
-        number, comment = self.number(join.node), self.comment(join.node)
-        for part in join.ready(inputs):
-            read, last = [inputs[k] for k in part], part.stop == len(inputs)
-            is_term = read[0][0] in join.terms
-            if not part.start and not is_term:
-                continue
-            first = self.local(total)
-            if part.start == 1 and inputs[0][0] not in join.terms:
-                read, first = [inputs[0], *read], self.value(inputs[0])
-                if self.is_free(inputs[0]):
-                    self._over[total] = first
-                    self._gone.add(inputs[0])
-            target = self.local(total)
-            if is_term:
-                self._add_terms(join, [inputs[k] for k in part], first if part.start else None, last=last)
-            else:
-                add, value = self.bind("j", join.node), self.value(read[-1])
-                call = (
-                    f"{add}({first}, {value}, {target})" if first == target else f"{target} = {add}({first}, {value})"
-                )
-                self.line(call + comment, number, target if last else None)
-            self.release(read, join.node if last else None)
-
-    def _add_terms(self, join: Join, refs: Sequence[Ref], first: str | None, *, last: bool) -> None:
-        """Write the call that adds terms to a sum; in traced code the terms are made as well, to be shown."""
-        flow, number, target = self.flow, self.number(join.node), self.local((join.node, 0))
-        if first is not None and first != target:  # an array of others
-            own = "own_on_device" if flow.is_of_device((join.node, 0)) else "own"
-            self.line(f"{target} = {own}({first})", number)
-            first = target
-        traced, operands = [], []
-        for ref in refs:
-            given = [self.value(each) for each in flow.inputs[ref[0]]]
-            operands += given
-            kernel, value = self.bind("k", ref[0]), self.local(ref)
-            traced += [f"t = clock(); {value} = {kernel}({', '.join(given)})"]
-            traced += [f"C.note({self.number(ref[0])}, t, {value}); del {value}"]
-            self._gone.add(ref)
-        call = f"{target} = {self.bind('s', refs[0][0])}({first}, {', '.join(operands)})"
-        traced += ["t = clock(); " + call] + ([f"C.note({number}, t, {target})"] if last else [])
-        comment = self.comment(refs[0][0])
-        self.line(call + comment, self.number(refs[0][0]), traced="; ".join(traced) + comment)
-        self.release([each for ref in refs for each in flow.inputs[ref[0]]])
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -312,6 +275,10 @@ class Emitter:
     def has_ended(self, ref: Ref) -> bool:
         """Return whether a value was read for the last time, and its local variable was deleted."""
         return not self._left[ref] and self._may_drop(ref)
+
+    def _beside_writer(self, nodes: Sequence[int], sums: Sequence[Sum]) -> BesideWriter:
+        """Return the writer of the nodes that run beside others: none do in the functions of loops and branches."""
+        return BesideWriter(self)
 
     def _goes_on_without(self, i: int) -> bool:
         """Return whether the code after a node continues without its values, which the step delivers."""
@@ -383,7 +350,7 @@ def _write_one_by_one(block: Emitter, nodes: Sequence[int]) -> None:
     for unit in fused(block.flow, nodes):
         if isinstance(unit, int):
             block._write(unit)
-            block._join(unit)
+            block._sums.add(unit)
         else:
             block._run(unit)
 

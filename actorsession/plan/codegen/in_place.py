@@ -1,10 +1,9 @@
 """Which nodes write to an existing array instead of allocating one.
 
 A node may overwrite an input that it is the last to read, if nothing else can hold that array: the rule of
-``UseDef.owned``, and a single reader. A sum of many inputs (``OpDef.joins``) need not wait for the last of
-them: each is added when it is made, while it is in the cache, and then dropped. The op defines how a node
-writes to an array (``OpDef.into``); this module decides when it may. A large result that is sent to another
-task is written to a new array in memory that the other task can read. ``emitter`` calls this.
+``UseDef.owned``, and a single reader. The op defines how a node writes to an array (``OpDef.into``); this module
+decides when it may. A large result that is sent to another task is written to a new array in memory that the other
+task can read. ``emitter`` calls this.
 """
 
 from __future__ import annotations
@@ -18,12 +17,8 @@ from actorsession.graph.registry import Kernel
 from actorsession.graph.shared_arrays import LEAST
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.use_def import Ref, UseDef
-from actorsession.records import dataclass
 
-__all__ = ["Join", "joins_among", "overwritten", "writes_new"]
-
-# A sum of fewer inputs allocates at most one unneeded array.
-_FEWEST = 3
+__all__ = ["overwritten", "writes_new"]
 
 
 def overwritten(flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]) -> int | None:
@@ -84,96 +79,3 @@ def _is_like(inputs: Sequence[TensorSpec], k: int, result: TensorSpec) -> bool:
         return False
     others = [s for j, s in enumerate(inputs) if j != k]
     return spec.shape.is_fully_defined() or all(s.shape.rank == 0 for s in others)
-
-
-@dataclass(slots=True)
-class Join:
-    """A sum of many inputs while its code is written.
-
-    Attributes:
-        node: its node.
-        missing: inputs that are not made yet.
-        parts: the inputs that are added by one call each, in order, by their positions.
-        terms: the nodes among the inputs that have no result of their own; see ``OpDef.adds``.
-        added: how many of the parts are in the sum.
-    """
-
-    node: int
-    missing: set[Ref]
-    parts: list[range]
-    terms: frozenset[int]
-    added: int = 0
-
-    def ready(self, inputs: Sequence[Ref]) -> list[range]:
-        """Return the parts that can be added now, in order, and count them as added."""
-        first = end = self.added
-        while end < len(self.parts) and not any(inputs[k] in self.missing for k in self.parts[end]):
-            end += 1
-        if end == 1 and inputs[0][0] not in self.terms:  # a sum begins with two
-            return []
-        self.added = end
-        return self.parts[first:end]
-
-
-def joins_among(flow: UseDef, nodes: Sequence[int]) -> dict[int, list[Join]]:
-    """Return the sums among some nodes whose inputs are added one by one.
-
-    Args:
-        flow: the use-def analysis.
-        nodes: those of one emitter.
-
-    Returns:
-        The sums by the nodes that make their inputs.
-    """
-    joins: dict[int, list[Join]] = {}
-    here: set[int] = set()
-    for i in nodes:
-        op = flow.ops[i]
-        if op is not None and op.joins is not None and _is_known(flow, i):
-            inputs = flow.inputs[i]
-            terms = [ref[0] for ref in inputs if ref[0] in here and _is_term(flow, ref)]
-            if len(inputs) >= _FEWEST or (terms and len(inputs) > 1):
-                missing = {ref for ref in inputs if ref[0] in here}
-                join = Join(i, missing, _parts(flow, inputs, terms), frozenset(terms))
-                for producer in {ref[0] for ref in missing}:
-                    joins.setdefault(producer, []).append(join)
-        here.add(i)
-    return joins
-
-
-def _is_known(flow: UseDef, i: int) -> bool:
-    """Return whether the inputs of a sum are arrays of one static shape."""
-    spec, inputs = flow.nodes[i].outputs[0], flow.inputs[i]
-    if not spec.shape.rank or not spec.shape.is_fully_defined():
-        return False
-    return all(flow.nodes[j].outputs[k].shape.sizes == spec.shape.sizes for j, k in inputs)
-
-
-def _is_term(flow: UseDef, ref: Ref) -> bool:
-    """Return whether a value that a sum reads need not be made."""
-    op = flow.ops[ref[0]]
-    return op is not None and op.adds is not None and flow.has_one_use(ref)
-
-
-def _parts(flow: UseDef, inputs: Sequence[Ref], terms: Sequence[int]) -> list[range]:
-    """Return the positions of the inputs that are added together: terms that differ in nothing but their inputs."""
-    parts: list[range] = []
-    room, last = 0, None
-    for k, (i, _) in enumerate(inputs):
-        kind = _kind(flow, i) if i in terms else None
-        if room and kind is not None and kind == last:
-            parts[-1] = range(parts[-1].start, k + 1)
-            room -= 1
-            continue
-        parts.append(range(k, k + 1))
-        op = flow.ops[i]
-        room, last = 0, kind
-        if kind is not None and op is not None and op.adds is not None:
-            room = op.adds(flow.context(i)).at_once - 1
-    return parts
-
-
-def _kind(flow: UseDef, i: int) -> tuple[object, ...]:
-    """Return what the function of a term depends on."""
-    node, context = flow.nodes[i], flow.context(i)
-    return node.op, sorted(node.attrs.items()), context.inputs

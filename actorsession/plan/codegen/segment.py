@@ -78,6 +78,7 @@ class Segment:
         fed_cost: estimates the cost for given arguments, if static types do not determine it.
         runs: the nodes, by number, that are computed together block by block if their arrays are large.
         subgraphs: the nodes, by number, that the compiler of the device gets as one function once they ran often.
+        side_by_side: whether some kernels run beside others; see ``beside``.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Segment:
     fed_cost: FedCost | None = None
     runs: tuple[tuple[int, ...], ...] = ()
     subgraphs: tuple[tuple[int, ...], ...] = ()
+    side_by_side: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from actorsession.graph.dtypes import variant
+from actorsession.plan.codegen.beside import BesideWriter, begun_among
 from actorsession.plan.codegen.emitter import Emitter, Text
 from actorsession.plan.codegen.outline import outlined
 from actorsession.plan.codegen.segment import INDENT, Line, Segment
+from actorsession.plan.codegen.sums import Sum
 from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.plan.fed_cost import FedCost
 
@@ -96,6 +98,7 @@ class SegmentWriter(Emitter):
             fed_cost=None if text.cost_known else FedCost.of(self.flow, nodes, [*self._parameters]),
             runs=tuple(text.runs),
             subgraphs=tuple(text.subgraphs),
+            side_by_side=bool(self.beside.begun),
         )
 
     def _arrives(self, ref: Ref) -> bool:
@@ -118,6 +121,9 @@ class SegmentWriter(Emitter):
 
     def _goes_on_without(self, i: int) -> bool:
         return self.flow.suspends[i]
+
+    def _beside_writer(self, nodes: Sequence[int], sums: Sequence[Sum]) -> BesideWriter:
+        return BesideWriter(self, begun_among(self.flow, nodes, sums))
 
     def _gives_away(self, ref: Ref) -> bool:
         return self._segment_of[ref[0]] == self._index and super()._gives_away(ref)

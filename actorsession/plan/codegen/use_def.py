@@ -50,6 +50,7 @@ class UseDef:
         arrays: those of the device; ``None`` if they are numpy's.
         all_to_host: makes several of them those of the host at once; ``None`` if the device has nothing for it.
         compiles: whether the device has a compiler, and may use it.
+        has_side_by_side: whether kernels of the device may run beside each other.
         ops: definition of each node's type on the device; ``None`` for the planner's own nodes.
         inputs: values that each node reads.
         before: nodes that each node runs after, including the producers of its inputs.
@@ -86,6 +87,7 @@ class UseDef:
         self.arrays = None if self._kernels is None else self._kernels.arrays(self._device)
         self.all_to_host = all_to_host_of(self._device)
         self.compiles = partition.compiles and self._kernels is not None and self._kernels.compiler is not None
+        self.has_side_by_side = self._kernels is not None and self._kernels.side_by_side is not None
         self.ops: list[OpDef | None] = [self._definition(i) for i in range(len(self.nodes))]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]

@@ -14,7 +14,8 @@ import torch
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, floats, narrowed, plain, row
-from actorsession.devices.torch.loading import MKL_IS_SLOW, USUAL_THREADS
+from actorsession.devices.torch.loading import MKL_IS_SLOW
+from actorsession.devices.torch.threads import USUAL_THREADS
 from actorsession.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from actorsession.graph.registry import Kernel, KernelContext
 

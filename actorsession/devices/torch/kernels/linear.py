@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from actorsession.devices.torch.arrays import TorchArrays
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, fitting, plain, row
-from actorsession.devices.torch.loading import MKL_IS_SLOW, USUAL_THREADS, in_one_thread
+from actorsession.devices.torch.loading import MKL_IS_SLOW
+from actorsession.devices.torch.threads import USUAL_THREADS, in_one_thread
 from actorsession.graph.device_kernels import arrays_of, definition_of
 from actorsession.graph.dtypes import float32
 from actorsession.graph.registry import Kernel, KernelContext, SumTerm
@@ -31,9 +32,9 @@ _FOR_ONEDNN, _FOR_ONEDNN_UNKNOWN = 1 << 20, 1 << 23
 _NARROWEST = 8
 # What is behind ``torch.compile``; the other functions of torch take oneDNN for lower precisions only.
 _linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
-# Multiplications of smaller ones that are added up by one product, whose operands are theirs side by side: copying
-# these costs as much as is saved where one thread multiplies, and two of them take half of the time.
-_TOGETHER = 5 << 20
+# Multiplications of those that are added up by one product, whose operands are theirs side by side: four of 156 x 64 by
+# 64 x 512 take 225 us, and one by one 250 and 25 to be added.
+_TOGETHER = 20 << 20
 _MOST_TOGETHER = 64  # whose operands are kept until then
 
 
@@ -81,17 +82,17 @@ def _multiply(context: KernelContext) -> Kernel:
 
 def _matmul(context: KernelContext) -> Kernel:
     left, right = context.attrs["transpose_a"], context.attrs["transpose_b"]
-    product = _multiply(context)
-    if right and not left and product is torch.mm:
+    multiply = _multiply(context)
+    if right and not left and multiply is torch.mm:
         transposed: Kernel = functional.linear
         return transposed
     if left and right:
-        return lambda a, b: product(a.t(), b.t())
+        return lambda a, b: multiply(a.t(), b.t())
     if left:
-        return lambda a, b: product(a.t(), b)
+        return lambda a, b: multiply(a.t(), b)
     if right:
-        return lambda a, b: product(a, b.t())
-    return product
+        return lambda a, b: multiply(a, b.t())
+    return multiply
 
 
 def _of_matrices(context: KernelContext) -> bool:
@@ -108,7 +109,6 @@ def _adds(context: KernelContext) -> SumTerm:
     of_a, of_b = int(not context.attrs["transpose_a"]), int(bool(context.attrs["transpose_b"]))  # the inner axes
     fits, size = _of_matrices(context), context.outputs[0].shape.num_elements() or 0
     multiplications = size * (context.inputs[0].shape.as_tuple()[of_a] if fits else 0)
-    is_small = 0 < multiplications <= FOR_ONE_THREAD
     least = _FOR_ONEDNN if fits else _FOR_ONEDNN_UNKNOWN
     onednn_from = least if _has_onednn(context) else math.inf
 
@@ -122,14 +122,14 @@ def _adds(context: KernelContext) -> SumTerm:
         a, b = a if of_a else a.t(), b.t() if of_b else b
         sizes = a.shape[0], a.shape[1], b.shape[1]
         if a.is_cpu and _takes_onednn(*sizes, onednn_from):  # which adds to no other matrix
-            product = _chosen(*sizes, onednn_from=onednn_from)(a, b)
-            return product if total is None else total.add_(product)
+            part = _chosen(*sizes, onednn_from=onednn_from)(a, b)
+            return part if total is None else total.add_(part)
         multiply = torch.mm if total is None else total.addmm_
         if USUAL_THREADS > 1 and size * a.shape[1] <= FOR_ONE_THREAD:
             return in_one_thread(multiply, a, b)
         return multiply(a, b)
 
-    return SumTerm(add, min(_TOGETHER // multiplications, _MOST_TOGETHER) if is_small else 1)
+    return SumTerm(add, max(1, min(_TOGETHER // multiplications, _MOST_TOGETHER)) if multiplications else 1)
 
 
 def _batch_matmul(context: KernelContext) -> Kernel:

@@ -18,7 +18,7 @@ import torch
 from actorsession.devices.torch.arrays import TorchArrays, positions
 from actorsession.devices.torch.kernels.indexing import SCATTERS
 from actorsession.devices.torch.kernels.rows import Rows, Tensor, row
-from actorsession.devices.torch.loading import in_one_thread
+from actorsession.devices.torch.threads import in_one_thread
 from actorsession.devices.torch.variables import FedVariable, TorchVariable
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device_kernels import arrays_of
