@@ -16,6 +16,7 @@ from actorsession.devices.torch.threads import USUAL_THREADS, in_one_thread
 from actorsession.graph.device_kernels import arrays_of, definition_of
 from actorsession.graph.dtypes import float32
 from actorsession.graph.registry import Kernel, KernelContext, SumTerm
+from actorsession.ops.blas import product
 
 __all__ = ["FOR_ONE_THREAD", "ROWS"]
 
@@ -30,6 +31,9 @@ FOR_ONE_THREAD, _FOR_ONE_THREAD_OF_ONEDNN = 1 << 21, 1 << 23
 _FOR_ONEDNN, _FOR_ONEDNN_UNKNOWN = 1 << 20, 1 << 23
 # The shortest side with which it was tried.
 _NARROWEST = 8
+# Multiplications from which numpy's BLAS is faster than MKL where that is slow, up to those of oneDNN: a product of
+# 64 x 64 by 64 x 64 takes 4.5 us and 7.0, of 128 x 256 by 256 x 10 10 and 32.
+_FOR_NUMPY = 1 << 16
 # What is behind ``torch.compile``; the other functions of torch take oneDNN for lower precisions only.
 _linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 # Multiplications of those that are added up by one product, whose operands are theirs side by side: four of 156 x 64 by
@@ -46,6 +50,11 @@ def _by_onednn(a: Tensor, b: Tensor) -> Tensor:
     return _linear(a, b.t(), None, "none", [], "")
 
 
+def _by_numpy(a: Tensor, b: Tensor) -> Tensor:
+    """Return a product of matrices on the CPU."""
+    return torch.from_numpy(product(a.numpy(), b.numpy()))
+
+
 def _takes_onednn(rows: int, inner: int, columns: int, least: float) -> bool:
     return rows * inner * columns >= least and min(rows, inner, columns) >= _NARROWEST
 
@@ -53,6 +62,8 @@ def _takes_onednn(rows: int, inner: int, columns: int, least: float) -> bool:
 def _chosen(rows: int, inner: int, columns: int, *, onednn_from: float) -> Kernel:
     """Return the function of products of matrices of such sizes on the CPU."""
     multiplications = rows * inner * columns
+    if onednn_from < math.inf and _FOR_NUMPY <= multiplications < _FOR_ONEDNN:
+        return _by_numpy  # which knows itself how many threads it needs
     by_onednn = _takes_onednn(rows, inner, columns, onednn_from)
     function: Kernel = _by_onednn if by_onednn else _SHARED
     if USUAL_THREADS == 1 or multiplications > (_FOR_ONE_THREAD_OF_ONEDNN if by_onednn else FOR_ONE_THREAD):
