@@ -94,10 +94,17 @@ class _Helpers:
         self._lock = threading.Lock()
         self._count = 0
 
-    def offer(self, job: _Job[Any, Any], helpers: int) -> None:
-        """Offer a job to some helpers, or to as many as there are threads for."""
-        if self._count < helpers:
-            self._start(helpers)
+    def offer(self, job: _Job[Any, Any], helpers: int, most: int = 0) -> None:
+        """Offer a job to some helpers, or to as many as there are threads for.
+
+        Args:
+            job: the job.
+            helpers: how many may work on it.
+            most: how many there may be where other jobs wait.
+        """
+        wanted = helpers if self._jobs.empty() else max(helpers, min(most, self._count + 1))
+        if self._count < wanted:
+            self._start(wanted)
         for _ in range(min(helpers, self._count)):
             self._jobs.put(job)
 
@@ -168,14 +175,15 @@ def in_shares(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], threads: 
     return job.finish()
 
 
-def begin(work: Callable[[], _R]) -> Begun[_R]:
+def begin(work: Callable[[], _R], helpers: int = 1) -> Begun[_R]:
     """Have a helper call a function, and go on.
 
     Args:
         work: the function. It must not wait for anything.
+        helpers: how many there may be for calls that were begun and wait.
     """
     begun = Begun(_call, [work])
-    _helpers.offer(begun, 1)
+    _helpers.offer(begun, 1, helpers)
     return begun
 
 

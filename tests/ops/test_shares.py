@@ -32,7 +32,7 @@ def test_shares_are_worked_on_at_the_same_time() -> None:
 
 def test_the_caller_does_what_no_helper_has_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
     class Busy:
-        def offer(self, job: object, helpers: int) -> None:
+        def offer(self, job: object, helpers: int, most: int = 0) -> None:
             pass
 
     monkeypatch.setattr(shares, "_helpers", Busy())
@@ -53,6 +53,25 @@ def test_a_call_that_is_begun_runs_beside_the_caller() -> None:
     assert begun.wait(60)
     gone_on.set()
     assert call.result() != threading.get_ident()
+
+
+def test_calls_that_wait_get_helpers_of_their_own_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "_helpers", shares._Helpers())
+    begun, gone_on = threading.Semaphore(0), threading.Event()
+
+    def work() -> int:
+        begun.release()
+        assert gone_on.wait(60)
+        return threading.get_ident()
+
+    calls = [begin(work, 3)]
+    for _ in range(3):
+        assert begun.acquire(timeout=60)  # as many are busy as there are
+        if len(calls) < 4:
+            calls += [begin(work, 3) for _ in range(2)]
+    assert shares._helpers._count == 3
+    gone_on.set()
+    assert len({call.result() for call in calls}) >= 3
 
 
 def test_who_asks_for_the_result_of_a_call_gets_its_error() -> None:

@@ -48,4 +48,4 @@ class SideBySide:
 
     def begin(self, kernel: Callable[..., Any], *arguments: Any) -> Begun[Any]:
         """Begin a kernel in another thread."""
-        return begin(partial(in_one_thread, kernel, *arguments))
+        return begin(partial(in_one_thread, kernel, *arguments), USUAL_THREADS - 1)
