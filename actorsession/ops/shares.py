@@ -102,9 +102,9 @@ class _Helpers:
             helpers: how many may work on it.
             most: how many there may be where other jobs wait.
         """
-        wanted = helpers if self._jobs.empty() else max(helpers, min(most, self._count + 1))
-        if self._count < wanted:
-            self._start(wanted)
+        threads = helpers if self._jobs.empty() else max(helpers, min(most, self._count + 1))
+        if self._count < threads:
+            self._start(threads)
         for _ in range(min(helpers, self._count)):
             self._jobs.put(job)
 

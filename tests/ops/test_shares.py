@@ -55,21 +55,21 @@ def test_a_call_that_is_begun_runs_beside_the_caller() -> None:
     assert call.result() != threading.get_ident()
 
 
-def test_calls_that_wait_get_helpers_of_their_own_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "_helpers", shares._Helpers())
-    begun, gone_on = threading.Semaphore(0), threading.Event()
+def test_calls_that_wait_get_helpers_of_their_own_up_to_a_number() -> None:
+    helpers, begun, gone_on = shares._Helpers(), threading.Semaphore(0), threading.Event()
 
-    def work() -> int:
+    def work(_: object) -> int:
         begun.release()
         assert gone_on.wait(60)
         return threading.get_ident()
 
-    calls = [begin(work, 3)]
+    calls: list[shares.Begun[int]] = []
     for _ in range(3):
+        for _ in range(2):
+            calls.append(shares.Begun(work, [int]))
+            helpers.offer(calls[-1], 1, 3)
         assert begun.acquire(timeout=60)  # as many are busy as there are
-        if len(calls) < 4:
-            calls += [begin(work, 3) for _ in range(2)]
-    assert shares._helpers._count == 3
+    assert helpers._count == 3
     gone_on.set()
     assert len({call.result() for call in calls}) >= 3
 

@@ -80,10 +80,10 @@ class Beside(Boxes):
             return SumTerm(term, 2)
 
         def join(first: Box, value: Box, target: Box | None = None) -> Box:
-            made = Box(first.array + value.array)
+            joined = Box(first.array + value.array)
             if target is not None:
-                target.array = made.array
-            return made
+                target.array = joined.array
+            return joined
 
         rows = {
             **Boxes.rows,
