@@ -126,6 +126,7 @@ class DeviceKernel:
         takes: whether it takes the dtypes, shapes and attributes of a node; every node by default.
         aliases: whether an output may share memory with an input or with state.
         emit: as ``OpDef.emit``.
+        over: as ``OpDef.over``, if it holds for a node.
         joins: as ``OpDef.joins``, and ``adds`` as ``OpDef.adds``.
         checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
     """
@@ -135,6 +136,7 @@ class DeviceKernel:
     aliases: bool = False
     checks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    over: Sequence[str] | Callable[[KernelContext], Sequence[str]] = ()
     joins: Kernel | None = None
     adds: Callable[[KernelContext], SumTerm] | None = None
 
@@ -195,7 +197,12 @@ class DeviceKernels:
         takes = partial(self._takes_sentence, definition.stateful and self.shares_memory)
         made = partial(sentence, self.namespace)
         return DeviceKernel(
-            kernel=made, takes=takes, aliases=definition.aliases, emit=definition.emit, checks=self.lacks_functions
+            kernel=made,
+            takes=takes,
+            aliases=definition.aliases,
+            emit=definition.emit,
+            checks=self.lacks_functions,
+            over=definition.over,
         )
 
     def _takes_sentence(self, by_blocks: bool, context: KernelContext) -> bool:
@@ -301,6 +308,7 @@ def definition_of(context: KernelContext) -> OpDef:
             emit_sent=None,
             into=None,
             into_new=None,
+            over=(),
             joins=None,
             adds=None,
         )
@@ -311,11 +319,12 @@ def definition_of(context: KernelContext) -> OpDef:
         kernel=row.kernel
         if definition.stateful or (is_known and not row.checks)
         else _Guarded(row, definition, kernels),
-        aliases=row.aliases,
+        aliases=row.aliases or definition.aliases,  # the kernel of the CPU may take its place
         emit=row.emit if is_known else None,
         emit_sent=None,
         into=None,
         into_new=None,
+        over=row.over(context) if callable(row.over) else row.over,
         joins=row.joins,
         adds=row.adds,
         sized_by=(),

@@ -291,6 +291,9 @@ class OpDef:
         into_new: optional second form of the kernel, for an op of one output that does not work element by
             element: makes ``function(*inputs, out)``, which writes what the kernel would return to ``out``, a
             new C-contiguous array of the result's shape. ``None`` from it: not for these types.
+        over: optional statements that write the result over an input, by the position of that: formats of the
+            argument expressions, such as ``{0} += {1}``. For arrays of devices that have Python's operators; called
+            for an input of the result's type and shape that nothing else reads.
         joins: optional function of two arrays and ``out``, for an op whose result is that of its inputs
             joined one after the other, from the first to the last; shapes and dtype are all the same.
         adds: optional third form of the kernel, for an op of one output that costs less as a term of a sum (an op
@@ -329,6 +332,7 @@ class OpDef:
     emit_sent: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     into: Callable[[KernelContext], Kernel | None] | None = None
     into_new: Callable[[KernelContext], Kernel | None] | None = None
+    over: Sequence[str] = ()
     joins: Kernel | None = None
     adds: Callable[[KernelContext], SumTerm] | None = None
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -475,6 +477,45 @@ def test_a_row_of_the_device_comes_before_the_sentence() -> None:
 
     got, called = marked(acts.nn.softsign, rows={"Softsign": DeviceKernel(kernel=lambda context: double)})
     assert (got.tolist(), called) == ([1.0, -4.0], ["its own"])
+
+
+# What is made of 1 and 2, and how many results are written over what was read last.
+OVER: dict[str, tuple[Callable[[acts.Tensor], Any], int]] = {
+    "a chain": (lambda x: (x * 2.0 + x) - 1.0, 2),
+    "the right operand": (lambda x: x + x * 2.0, 1),
+    "but not of a difference": (lambda x: x - x * 2.0, 0),
+    "what is fed": (lambda x: x + 1.0, 0),
+    "a constant": (lambda x: ops.constant([1.0, 2.0]) * x, 0),
+    "a variable": (lambda x: acts.Variable([3.0, 4.0], name="v") + x, 0),
+    "a view": (lambda x: ops.reshape(x, [2]) + 1.0, 0),
+    "a view of what was made": (lambda x: ops.reshape(x * 2.0, [2]) + 1.0, 0),
+    "what is read twice": (lambda x: ops.square(x * 2.0 + 1.0) + (x * 2.0 + 1.0), 2),
+    "what is fetched": (lambda x: [y := x * 2.0, y + 1.0], 0),
+    "a smaller array": (lambda x: x * 2.0 + ops.constant([[1.0], [2.0]]), 0),
+    "a larger one": (lambda x: x * ops.constant([[1.0], [2.0]]) + x, 1),
+    "what was cast": (lambda x: ops.cast(x * 2.0 > 1.0, "float32") + 1.0, 1),
+    "in a loop": (lambda x: ops.while_loop(lambda k, y: k < 3, lambda k, y: (k + 1, y * 2.0 + x), [0, x])[1], 1),
+}
+
+
+@for_each("name", list(OVER))
+def test_results_are_written_over_what_was_read_last(name: str) -> None:
+    build, count = OVER[name]
+    values = []
+    for device in ("/cpu:0", "/device:MARK:0"):
+        with registration_scope(), Graph().as_default() as graph, graph.device(device):
+            register_device_factory("MARK", Marks())
+            x = ops.placeholder("float32", [2])
+            y = build(x)
+            initialise = acts.global_variables_initializer()
+            with Session(graph=graph) as session:
+                session.run(initialise)
+                given = np.array([1.0, 2.0], "f4")
+                values.append([session.run(y, {x: given}) for _ in range(2)])
+                np.testing.assert_array_equal(given, [1.0, 2.0])
+                source = "".join(s.source for part in session.explain(y, [x]).partitions for s in part.segments)
+    np.testing.assert_equal(values[1], values[0])
+    assert len(re.findall(r" [-+*]= ", source)) == count
 
 
 @pytest.mark.parametrize("size", [[1024, 1024], None])

@@ -93,7 +93,8 @@ def _difference_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Ten
 _add_back = summed(lambda x, y, z, grad: (grad, grad))
 _sub_back = summed(lambda x, y, z, grad: (grad, -grad))
 _mul_back = summed(lambda x, y, z, grad: (multiply(grad, conj(y)), multiply(grad, conj(x))))
-op("AddV2", broadcasts, operator.add, _add_back, emit="({0} + {1})", into=np.add)
+_ADDED = "{0} += {1}", "{1} += {0}"
+op("AddV2", broadcasts, operator.add, _add_back, emit="({0} + {1})", into=np.add, over=_ADDED)
 op(
     "Add",
     broadcasts,
@@ -102,9 +103,10 @@ op(
     kernel=lambda ctx: with_boxed(operator.add, *ctx.inputs),
     emit=of_numbers("({0} + {1})"),
     into=np.add,
+    over=_ADDED,
 )
-op("Sub", broadcasts, operator.sub, _sub_back, emit="({0} - {1})", into=np.subtract)
-op("Mul", broadcasts, operator.mul, _mul_back, emit="({0} * {1})", into=np.multiply)
+op("Sub", broadcasts, operator.sub, _sub_back, emit="({0} - {1})", into=np.subtract, over=["{0} -= {1}"])
+op("Mul", broadcasts, operator.mul, _mul_back, emit="({0} * {1})", into=np.multiply, over=("{0} *= {1}", "{1} *= {0}"))
 op(
     "SquaredDifference",
     broadcasts,

@@ -24,7 +24,7 @@ from actorsession.graph.registry import Kernel, OpDef
 from actorsession.plan.abandonment import check_wanted
 from actorsession.plan.codegen.beside import BesideWriter
 from actorsession.plan.codegen.fusion import Run, fused, write_run
-from actorsession.plan.codegen.in_place import overwritten, writes_new
+from actorsession.plan.codegen.in_place import over_arrays, overwritten, writes_new
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.segment import Line
 from actorsession.plan.codegen.subgraphs import parted, write_subgraph
@@ -181,6 +181,11 @@ class Emitter:
         over = overwritten(flow, i, context, self.is_free)
         if over is not None:
             self._write_over(i, arguments, over)
+            return
+        statement = over_arrays(flow, i, context, self.is_free)
+        if statement is not None:
+            self.take_over((i, 0), flow.inputs[i][statement[0]])
+            self.line(statement[1].format(*arguments) + comment, number, arguments[statement[0]])
             return
         for k in (*op.keeps, *op.borrows):
             if k < len(arguments) and not self._may_pass(op, k, flow.inputs[i][k]):

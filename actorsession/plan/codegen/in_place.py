@@ -18,7 +18,7 @@ from actorsession.graph.shared_arrays import LEAST
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.use_def import Ref, UseDef
 
-__all__ = ["overwritten", "writes_new"]
+__all__ = ["over_arrays", "overwritten", "writes_new"]
 
 
 def overwritten(flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]) -> int | None:
@@ -43,6 +43,30 @@ def overwritten(flow: UseDef, i: int, context: NodeContext, is_free: Callable[[R
         if _is_like(context.inputs, k, result) and is_free(ref):
             # Tested last, because most inputs are read by others too.
             return k if isinstance(op.into(context), np.ufunc) else None
+    return None
+
+
+def over_arrays(flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]) -> tuple[int, str] | None:
+    """Return the input that a node may overwrite with its result by a statement of its op, for arrays of the device.
+
+    Args:
+        flow: the use-def analysis of the surrounding values.
+        i: the node.
+        context: the context for its kernel factory.
+        is_free: whether only the node can hold an array.
+
+    Returns:
+        The input's index, and the format of the statement; ``None`` if the node must allocate an array.
+    """
+    op, node = flow.ops[i], flow.nodes[i]
+    if op is None or not op.over or not flow.is_of_device((i, 0)):
+        return None
+    result = node.outputs[0]
+    if not result.shape.rank or any(spec.dtype is not result.dtype for spec in context.inputs):
+        return None
+    for k, (ref, statement) in enumerate(zip(flow.inputs[i], op.over, strict=False)):
+        if _is_like(context.inputs, k, result) and is_free(ref):
+            return k, statement
     return None
 
 

@@ -167,8 +167,10 @@ _FUNCTIONS: dict[str, Any] = {
     "Igammac": _incomplete(torch.special.gammaincc, math.nan),
 }
 
+_OVER = {name: [f"{{0}}.{name.lower()}_()"] for name in ("Relu", "Sigmoid", "Rsqrt")}
+
 ROWS: Rows = {
-    **{name: plain(function) for name, function in _FUNCTIONS.items()},
+    **{name: plain(function, over=_OVER.get(name, ())) for name, function in _FUNCTIONS.items()},
     "SigmoidGrad": plain(lambda y, dy: aten.sigmoid_backward(dy, y), takes=floats),
     "TanhGrad": plain(lambda y, dy: aten.tanh_backward(dy, y), takes=floats),
     **{name: row(_large_by_numpy) for name in _FASTER},

@@ -103,7 +103,7 @@ def _alignments(inputs: Tensor, indices: Any, values: Any, lengths: Any) -> tupl
 
 
 ROWS: Rows = {
-    "BiasAdd": row(_bias_add, takes=_has_bias),
+    "BiasAdd": row(_bias_add, takes=_has_bias, over=lambda context: ["{0} += {1}"] if _is_last(context) else []),
     "BiasAddGrad": row(_bias_add_grad, emit=_emit_bias_add_grad),
     "Softmax": plain(_softmax, takes=floats, emit="{0}.softmax(-1)"),
     "LogSoftmax": plain(_log_softmax, takes=floats, emit="{0}.log_softmax(-1)"),

@@ -50,6 +50,7 @@ def row(
     checks: bool = False,
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
+    over: Sequence[str] | Callable[[KernelContext], Sequence[str]] = (),
     joins: Kernel | None = None,
     adds: Callable[[KernelContext], SumTerm] | None = None,
 ) -> DeviceKernel:
@@ -63,7 +64,8 @@ def row(
         checks: likewise.
         emit: a format string of the argument expressions, used in place of a call; or as in ``DeviceKernel``.
         takes: further conditions.
-        joins: see ``DeviceKernel``.
+        over: see ``DeviceKernel``.
+        joins: likewise.
         adds: likewise.
     """
 
@@ -80,7 +82,7 @@ def row(
 
     expression = (lambda context, arguments: emit.format(*arguments)) if isinstance(emit, str) else emit
     return DeviceKernel(
-        kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, joins=joins, adds=adds
+        kernel=kernel, takes=fits, aliases=aliases, checks=checks, emit=expression, over=over, joins=joins, adds=adds
     )
 
 
