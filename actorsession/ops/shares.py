@@ -7,15 +7,21 @@ until the new one has run.
 Invariant: nobody waits for a thread that has not begun. Whoever is idle claims the next share, the caller
 included; so while other programs hold the cores, the caller does all the work, in hardly more time than
 alone.
+
+No helper is in a kernel when the interpreter ends: a thread that comes back to it then is stopped where it is,
+and functions of C++ libraries end the process with an error if that happens to theirs.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -27,6 +33,8 @@ _R = TypeVar("_R")
 
 # A longer first slice is so by a multiple of this, because BLAS is slower at odd edges.
 _ALIGNED = 16
+# Seconds for which the end of the interpreter waits for kernels.
+_PATIENCE = 5.0
 
 
 class _Job(Generic[_T, _R]):
@@ -90,8 +98,9 @@ class _Helpers:
     """The helper threads of the process; each is started when first needed, and ends with the process."""
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[_Job[Any, Any]] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job[Any, Any] | None] = SimpleQueue()  # ``None`` ends a thread
         self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
         self._count = 0
 
     def offer(self, job: _Job[Any, Any], helpers: int, most: int = 0) -> None:
@@ -112,16 +121,29 @@ class _Helpers:
         with self._lock:
             while self._count < helpers:
                 name = f"actorsession-helper-{self._count + 1}"
+                thread = threading.Thread(target=self._run, name=name, daemon=True)
                 try:
-                    threading.Thread(target=self._run, name=name, daemon=True).start()
+                    thread.start()
                 except RuntimeError:  # none are left: the others do it, at least the caller
                     return
+                self._threads.append(thread)
                 self._count += 1
 
     def _run(self) -> None:
         with np.errstate(all="ignore"):  # of this thread
+            while (job := self._jobs.get()) is not None:
+                job.help()
+
+    def end(self) -> None:
+        """Drop what no helper has begun, and wait for what they are doing, up to a limit."""
+        with suppress(Empty):
             while True:
-                self._jobs.get().help()
+                self._jobs.get_nowait()
+        for _ in self._threads:
+            self._jobs.put(None)
+        limit = time.monotonic() + _PATIENCE
+        for thread in self._threads:
+            thread.join(max(0.0, limit - time.monotonic()))
 
 
 _helpers = _Helpers()
@@ -133,6 +155,7 @@ def _start_anew() -> None:
     _helpers = _Helpers()
 
 
+atexit.register(lambda: _helpers.end())
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import platform
 import re
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -580,6 +582,21 @@ def test_segments_have_all_threads_in_a_thread_that_was_started_while_another_ha
         finally:
             torch.set_num_threads(before)
     assert seen == [before]
+
+
+ENDS = """
+import torch
+from actorsession.devices.torch.threads import SideBySide
+
+matrix, begun = torch.ones(1200, 1200), SideBySide()
+calls = [begun.begin(torch.mm, matrix, matrix) for _ in range(50)]
+"""
+
+
+@pytest.mark.process
+def test_a_program_that_ends_while_kernels_are_begun_ends_as_it_should() -> None:
+    """A thread in a function of C++ that the interpreter stops ends the process with an error."""
+    assert subprocess.run([sys.executable, "-c", ENDS], check=False, timeout=60).returncode == 0
 
 
 def test_a_sum_is_made_in_the_memory_of_no_value_that_others_have() -> None:

@@ -74,6 +74,30 @@ def test_calls_that_wait_get_helpers_of_their_own_up_to_a_number() -> None:
     assert len({call.result() for call in calls}) >= 3
 
 
+def test_at_the_end_what_has_begun_is_waited_for_and_nothing_else_begins() -> None:
+    helpers, begun, gone_on = shares._Helpers(), threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def work(name: str) -> None:
+        begun.set()
+        assert gone_on.wait(60)
+        done.append(name)
+
+    for name in ("first", "second"):
+        helpers.offer(shares._Job(work, [name]), 1)
+        assert begun.wait(60)
+
+    class Last:
+        def join(self, timeout: float) -> None:
+            """Is waited for first, when nothing else can begin any more."""
+            gone_on.set()
+
+    helpers._threads.insert(0, Last())  # type: ignore[arg-type]
+    helpers.end()
+    assert done == ["first"]
+    assert not any(thread.is_alive() for thread in helpers._threads[1:])
+
+
 def test_who_asks_for_the_result_of_a_call_gets_its_error() -> None:
     with pytest.raises(ZeroDivisionError):
         begin(lambda: 1 // 0).result()
