@@ -304,6 +304,7 @@ def install() -> None:
     if sys.platform != "linux":
         return
     setattr(subprocess, "_fork_exec", _start)  # noqa: B010 - the seam under Popen, and under asyncio's processes
+    setattr(subprocess, "_USE_POSIX_SPAWN", False)  # noqa: B010 - which 3.13 would call in place of it
     try:
         import uvloop
     except ImportError:

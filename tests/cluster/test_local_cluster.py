@@ -439,6 +439,9 @@ def test_ctrl_c_ends_a_program_and_its_workers(tmp_path: Path) -> None:
 # -- forks -----------------------------------------------------------------------------------------
 # A child that does all that may be done with a cluster, and leaves the block by an exception.
 TOUCHES = """
+    import warnings
+
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # of forks, from 3.12 on
     import asyncio, multiprocessing, os, signal, sys, time
     import actorsession as acts
 

@@ -1,4 +1,4 @@
-"""``distutils.version``, ``distutils.util`` and ``distutils.spawn``, which Python 3.12 has no more."""
+"""What programs use of the package distutils, which Python 3.12 has no more."""
 
 from __future__ import annotations
 
