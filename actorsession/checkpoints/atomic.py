@@ -18,6 +18,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
 from typing import BinaryIO, ClassVar
 
 from actorsession.config.file_roots import (
@@ -107,20 +108,29 @@ def file_errors(what: str) -> Iterator[None]:
         raise
 
 
-@contextlib.contextmanager
-def if_there(path: str) -> Iterator[None]:
+class if_there:
     """Leave a block early where it cannot use a file, such as one that does not exist.
+
+    A class, because the frames of a generator that is thrown an error hold each other on CPython 3.13, and with them
+    what calls the block.
+
+    Args:
+        path: the file.
 
     Raises:
         DataLossError: the disk fails, so that nobody knows what is there.
     """
-    try:
-        yield
-    except OSError as exc:
-        if exc.errno == errno.EIO:
-            raise DataLossError(f"cannot look for {path!r}: {exc.strerror}") from exc
-    except ValueError:  # no file can have that name
-        pass
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> bool:
+        if isinstance(exc, OSError) and exc.errno == errno.EIO:
+            raise DataLossError(f"cannot look for {self._path!r}: {exc.strerror}") from exc
+        return isinstance(exc, (OSError, ValueError))  # the second: no file can have that name
 
 
 # -- opening ---------------------------------------------------------------------------------------
