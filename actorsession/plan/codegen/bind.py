@@ -20,6 +20,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.device_kernels import (
     DeviceClock,
+    DeviceKernels,
     SideBySide,
     all_to_host_of,
     arrays_of,
@@ -241,9 +242,9 @@ class BoundPartition:
         nanos = current_host().clock.perf_counter_ns
         self.start: Callable[[], Any] = nanos if self.clock is None else functools.partial(_start, nanos, self.clock)
         self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
-        self._namespace = self._bind(host, states)
         kernels = kernels_of(self.device)
         side_by_side = None if kernels is None else kernels.side_by_side
+        self._namespace = self._bind(host, states, kernels)
         self.segments = [
             BoundSegment(segment, self._namespace, self._label, blocks=self._blocks(segment), side_by_side=side_by_side)
             for segment in compiled.segments
@@ -263,7 +264,7 @@ class BoundPartition:
         names = [f for s in self.segments for f in (s.filename, s.traced_filename)]
         weakref.finalize(self, _forget, names).atexit = False
 
-    def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
+    def _bind(self, host: ResourceHost, states: dict[str, Any], kernels: DeviceKernels | None) -> dict[str, Any]:
         namespace: dict[str, Any] = {
             "own": own,
             "out": _out,
@@ -283,7 +284,6 @@ class BoundPartition:
                 "own_on_device": arrays.own,
                 "all_on_host": all_to_host_of(self.device),
             }
-        kernels = kernels_of(self.device)
         if kernels is not None and kernels.side_by_side is not None:
             namespace["beside"] = kernels.side_by_side.begin
         if any(segment.subgraphs for segment in self.compiled.segments):
