@@ -10,6 +10,9 @@ A name is imported when it is first used. ``actorsession`` does not import this 
 
 from actorsession.config import ConfigProto as ConfigProto
 from actorsession.entry_points import PluginWarning as PluginWarning
+from actorsession.graph.collective_call import (
+Collective as Collective, DeviceGroup as DeviceGroup, DeviceGroups as DeviceGroups
+)
 from actorsession.graph.completion import Completed as Completed, Completion as Completion
 from actorsession.graph.device import DeviceAttributes as DeviceAttributes
 from actorsession.graph.device_kernels import (
@@ -83,21 +86,21 @@ as UnixTransport
 
 __all__ = [
 "AbstractTransport", "Address", "Array", "AuthenticationError", "BindError", "CPU_PRIORITY",
-"Completed", "Completion", "ConfigProto", "ConnectError", "Connection", "ConnectionClosed",
-"Delivery", "Device", "DeviceArrays", "DeviceAttributes", "DeviceClock", "DeviceFactory",
-"DeviceKernel", "DeviceKernels", "DeviceSet", "Frame", "Gradient", "GraphPass", "Hello",
-"IndexedSlices", "InferContext", "InprocTransport", "Kernel", "KernelContext", "Listener",
-"NOT_DIFFERENTIABLE", "NodeDef", "NotDifferentiable", "OnConnection", "OnEvict", "OpDef",
-"Operation", "OptimiserSettings", "Partition", "PassContext", "PassGroup", "PassStatistics",
-"PlacedGraph", "PluginWarning", "ProtocolError", "REQUIRED", "RegisterGradient", "ResourceHost",
-"RunSignature", "STREAM_LIMIT", "SecurityConfig", "SessionFactory", "SessionInterface",
-"SessionOptions", "Shapes", "SideBySide", "StepGraph", "StreamTransport", "Streams", "SumTerm",
-"TcpTransport", "Tensor", "TensorShape", "TensorSpec", "TlsTransport", "Transport",
-"TransportError", "UnixTransport", "VariableHolder", "VirtualDevices", "WrongPeer", "broadcast",
-"broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor", "first",
-"get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node", "one", "op",
-"parse_address", "prefer_device_type", "register_device_factory", "register_graph_pass",
-"register_op", "register_session_factory", "register_transport", "registered_device_types",
-"registered_graph_passes", "registered_ops", "registration_scope", "same", "scalar",
-"transport_schemes", "unregister_graph_pass", "unregister_transport"
+"Collective", "Completed", "Completion", "ConfigProto", "ConnectError", "Connection",
+"ConnectionClosed", "Delivery", "Device", "DeviceArrays", "DeviceAttributes", "DeviceClock",
+"DeviceFactory", "DeviceGroup", "DeviceGroups", "DeviceKernel", "DeviceKernels", "DeviceSet",
+"Frame", "Gradient", "GraphPass", "Hello", "IndexedSlices", "InferContext", "InprocTransport",
+"Kernel", "KernelContext", "Listener", "NOT_DIFFERENTIABLE", "NodeDef", "NotDifferentiable",
+"OnConnection", "OnEvict", "OpDef", "Operation", "OptimiserSettings", "Partition", "PassContext",
+"PassGroup", "PassStatistics", "PlacedGraph", "PluginWarning", "ProtocolError", "REQUIRED",
+"RegisterGradient", "ResourceHost", "RunSignature", "STREAM_LIMIT", "SecurityConfig",
+"SessionFactory", "SessionInterface", "SessionOptions", "Shapes", "SideBySide", "StepGraph",
+"StreamTransport", "Streams", "SumTerm", "TcpTransport", "Tensor", "TensorShape", "TensorSpec",
+"TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder", "VirtualDevices",
+"WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor",
+"first", "get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node",
+"one", "op", "parse_address", "prefer_device_type", "register_device_factory",
+"register_graph_pass", "register_op", "register_session_factory", "register_transport",
+"registered_device_types", "registered_graph_passes", "registered_ops", "registration_scope",
+"same", "scalar", "transport_schemes", "unregister_graph_pass", "unregister_transport"
 ]

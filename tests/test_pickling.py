@@ -110,7 +110,8 @@ HOLDERS = names(
     CategoricalVocabulary CheckpointSaverListener ClusterResolver Composite ControlOutputs DataDecoder
     DataProvider DataSet Dataset DebugGraphDecoratorInterface DebugGraphDecoratorRegistry DebuggerState
     DebuggerStateRegistry Decoder DecoupledWeightDecayExtension DescribedClusterResolver DeviceArrays DeviceClock
-    DeviceFactory DeviceSet Distribution Estimator Experiment ExponentialMovingAverage ExportOutput Exporter
+    DeviceFactory DeviceGroup DeviceGroups DeviceSet Distribution Estimator Experiment
+    ExponentialMovingAverage ExportOutput Exporter
     ExternalOptimizerInterface FakeSummaryWriter FileWriterCache FusedRNNCell GraphKeys
     GreedyLoadBalancingStrategy HParams Helper Initializer InputPipelineConfig InputSpec ItemHandler KMeans
     KernelContext KeyValueTensorInitializer Layer LinearOperator MethodNameUpdater ModeKeys Optimizer

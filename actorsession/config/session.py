@@ -119,7 +119,7 @@ class Experimental:
             these sessions name the same. The first task of the cluster if left out.
         collective_deterministic_sequential_execution: each device runs the collectives of a step one after
             the other, in the order in which they were built.
-        collective_nccl: refused: there is no GPU.
+        collective_nccl: large collectives of GPUs go through NCCL, as if ``communication_hint`` asked for it.
         use_tfrt: refused: there is one runtime here.
     """
 
@@ -136,7 +136,6 @@ class Experimental:
 
     def __post_init__(self) -> None:
         check_types(self)
-        reject("collective_nccl", self.collective_nccl, (False,), "there is no GPU here")
         reject("use_tfrt", self.use_tfrt, (False,), "this is the only runtime here")
 
     def to_wire(self) -> dict[str, Any]:

@@ -6,15 +6,25 @@ only the step knows the other members and how to reach them; see ``runtime.colle
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from actorsession.errors import CancelledError
 from actorsession.graph.completion import Completion
-from actorsession.graph.registry import Array
+from actorsession.graph.dtypes import DType
 from actorsession.records import dataclass
 
-__all__ = ["ALL_TO_ALL", "BROADCAST", "GATHER", "REDUCE", "REDUCE_SCATTER", "Collective", "CollectiveCall"]
+__all__ = [
+    "ALL_TO_ALL",
+    "BROADCAST",
+    "GATHER",
+    "REDUCE",
+    "REDUCE_SCATTER",
+    "Collective",
+    "CollectiveCall",
+    "DeviceGroup",
+    "DeviceGroups",
+]
 
 REDUCE = "reduce"
 """Each member gets the values of all members, merged."""
@@ -52,29 +62,87 @@ class Collective:
         return f"instance {self.instance} of group {self.group}"
 
 
+class DeviceGroup(Protocol):
+    """One member's end of a group of devices that exchange their arrays by a library of their own.
+
+    It belongs to a thread that makes it, calls it and drops it, which closes it: the members that wait for this one
+    fail then.
+    """
+
+    def exchange(self, collective: Collective, value: Any, shape: Sequence[int], dtype: DType, source: int) -> Any:
+        """Take part in a collective, and wait until the result can be used by this member's device.
+
+        All members call it for the same collectives in the same order.
+
+        Args:
+            collective: what the members agree on.
+            value: this member's array, borrowed; ``None`` for one that only receives.
+            shape: of each member's value.
+            dtype: of each member's value.
+            source: the rank of the member that sends, of a broadcast.
+
+        Returns:
+            A new array of the device.
+
+        Raises:
+            Exception: a member is gone, or makes no progress; the group is of no use afterwards.
+        """
+
+
+class DeviceGroups(Protocol):
+    """A library by which devices of one type exchange arrays in collectives."""
+
+    def takes(self, collective: Collective, dtype: DType) -> bool:
+        """Return whether it carries out a collective of a dtype, with the results that it has without it."""
+
+    def open(self, host: str) -> tuple[str, Any]:
+        """Begin a new group, at its first member; soon done.
+
+        Args:
+            host: the name or address under which the other members reach this process.
+
+        Returns:
+            The address at which the members meet, and what the group exists as long as.
+        """
+
+    def join(self, address: str, device: str, rank: int, size: int, host: str) -> DeviceGroup:
+        """Return this member's end of a group; wait until all have joined, or fail after a limit.
+
+        Args:
+            address: as ``open`` has returned it.
+            device: full name of this member's device.
+            rank: of this member.
+            size: number of members.
+            host: as for ``open``, of this member.
+        """
+
+
 class CollectiveCall(Completion):
     """The value, later, of a node that takes part in a collective.
 
     Attributes:
         collective: what the members agree on.
-        value: this member's value, borrowed; ``None`` for one that only receives.
+        value: this member's value, borrowed, an array of its device or of numpy; ``None`` for one that only receives.
         shape: the shape that a member without a value expects.
         dtype: the name of the dtype that it expects.
         seconds: limit of the node; 0 for that of the step.
         after: instances that must have begun on the node's device before this one begins.
+        hint: the name of the library by which the devices of the members may exchange their arrays; of none, the
+            rendezvous of the step.
     """
 
-    __slots__ = ("_ends", "after", "collective", "dtype", "seconds", "shape", "value")
+    __slots__ = ("_ends", "after", "collective", "dtype", "hint", "seconds", "shape", "value")
 
     def __init__(
         self,
         collective: Collective,
-        value: Array | None,
+        value: Any,
         *,
         shape: tuple[int, ...] = (),
         dtype: str = "",
         seconds: float = 0.0,
         after: tuple[int, ...] = (),
+        hint: str = "",
     ) -> None:
         super().__init__()
         self.collective = collective
@@ -83,6 +151,7 @@ class CollectiveCall(Completion):
         self.dtype = dtype
         self.seconds = seconds
         self.after = after
+        self.hint = hint
         self._ends: list[Callable[[CollectiveCall], object]] = []
 
     def on_end(self, callback: Callable[[CollectiveCall], object]) -> None:

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from actorsession.errors import OpError, exhausted
+from actorsession.graph.collective_call import DeviceGroups
 from actorsession.graph.device import device_name, device_task
 from actorsession.graph.dtypes import DType, as_dtype, resource, variant
 from actorsession.graph.registry import Kernel, KernelContext, OpDef, SumTerm, lookup
@@ -168,6 +169,8 @@ class DeviceKernels:
         all_to_host: returns what makes several arrays of the device with a full name those of the host at once, as many
             numpy arrays that share memory with nothing. ``None``, as it may give too, if ``to_host`` costs no more.
         side_by_side: runs kernels beside each other; ``None`` if they run one after the other.
+        groups: the libraries by which its devices exchange arrays in large collectives, by the ``communication_hint``
+            that asks for them. Its kernels of collectives take arrays of the device then (``transparent``).
         compiler: compiles functions of several nodes, in sessions that ask for it; called in a thread of its own.
         compiles: whether the compiler takes the kernel of a node: it is a pure function of arrays, and what it does
             depends on their shapes alone.
@@ -185,6 +188,7 @@ class DeviceKernels:
     clock: Callable[[str], DeviceClock | None] | None = None
     all_to_host: Callable[[str], Callable[..., Sequence[Any]] | None] | None = None
     side_by_side: SideBySide | None = None
+    groups: Mapping[str, DeviceGroups] = field(default_factory=dict)
     compiler: Compiler | None = None
     compiles: Callable[[KernelContext], bool] = _all
 

@@ -191,6 +191,7 @@ class CompleteGroup:
         size: number of its members.
         device: full name of the device that joins.
         incarnation: its incarnation.
+        host: the name or address under which other members reach its process; "" if they may not.
         retired: number of the group as it was before, which has ended; 0 for none.
     """
 
@@ -199,6 +200,7 @@ class CompleteGroup:
     size: int
     device: str
     incarnation: int
+    host: str
     retired: int
 
 
@@ -210,11 +212,13 @@ class GroupCompleted:
     Attributes:
         devices: full names of the members, in order of rank.
         incarnations: their incarnations.
+        hosts: of each, the name or address under which other members reach its process.
         number: drawn for this completion of the group.
     """
 
     devices: list[str]
     incarnations: list[int]
+    hosts: list[str]
     number: int
 
 

@@ -15,7 +15,7 @@ from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.node import NodeDef
 from actorsession.plan.prune import StepGraph
 
-__all__ = ["COLLECTIVES", "check_collectives", "order_collectives"]
+__all__ = ["COLLECTIVES", "check_collectives", "hint_collectives", "order_collectives"]
 
 # Position of the group's size among the inputs, followed by the keys of group and instance; -1 where all
 # three are attributes.
@@ -95,6 +95,16 @@ def order_collectives(graph: StepGraph, device_of: Mapping[str, str]) -> tuple[S
                 nodes[node.name] = replace(node, control_inputs=(*node.control_inputs, before))
             last[device_of[node.name]] = node.name
     return replace(graph, nodes=nodes), device_of
+
+
+def hint_collectives(graph: StepGraph, hint: str) -> StepGraph:
+    """Return a graph whose collectives have a ``communication_hint`` where they leave the choice."""
+    hinted = {
+        node.name: replace(node, attrs={**node.attrs, "communication_hint": hint})
+        for node in graph.nodes.values()
+        if node.op in _KEYS_AT and node.attrs["communication_hint"] in ("", "auto")
+    }
+    return replace(graph, nodes={**graph.nodes, **hinted}) if hinted else graph
 
 
 def _keys(node: NodeDef, graph: StepGraph) -> tuple[int, int, int] | None:

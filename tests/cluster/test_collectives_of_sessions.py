@@ -412,6 +412,7 @@ class Here:
             devices=[m.device for m in self.members],
             number=self.number,
             incarnations=[m.incarnation for m in self.members],
+            hosts=["", ""],
         )
         self._resolver = self.groups.resolver(shared_scope(7), W1, "session", self.workers, None, self.requests)
 

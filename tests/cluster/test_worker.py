@@ -35,6 +35,7 @@ class FakeServer:
 
     task, incarnation = W0, 77
     restored: dict[str, Any] | None = None
+    group_host = ""
 
     def counters(self) -> dict[str, Any]:
         return {"counted": 1}

@@ -13,7 +13,7 @@ PLUGIN = '''
 """A device type as somebody else would write it."""
 
 from actorsession.config import ConfigProto
-from actorsession.graph.device import DeviceAttributes
+from actorsession.extend import DeviceAttributes
 from actorsession.extend import Device, DeviceFactory, new_incarnation
 
 

@@ -13,6 +13,8 @@ from actorsession.rpc.schemes import supports
 from actorsession.rpc.security import bare_scheme
 from transports import parse_address, transport_schemes
 
+_UNSPECIFIED = frozenset({"0.0.0.0", "::"})
+_OF_THIS_HOST = frozenset({"unix", "abstract", "inproc"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "checked_addresses",
     "checked_scheme",
     "find_task",
+    "group_host",
     "is_port_0",
     "is_same_host",
     "refuse_plain",
@@ -115,6 +118,17 @@ def check_target(address: str, *, tls: bool) -> None:
             f"{address!r} needs a CA, a certificate and its key, and none were given; name the files "
             "in ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY"
         )
+
+
+def group_host(address: str) -> str:
+    """Return the host under which others reach a task beside its links, given its address; "" if they must not.
+
+    What must be encrypted on links does not go beside them.
+    """
+    parsed = parse_address(address)
+    if parsed.port is not None:
+        return "" if parsed.scheme == "tls" or parsed.host in _UNSPECIFIED else parsed.host
+    return "127.0.0.1" if parsed.scheme in _OF_THIS_HOST else ""
 
 
 def is_port_0(address: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from actorsession.cluster.master.env import MasterEnv
 from actorsession.cluster.master.master import Master
+from actorsession.cluster.server.address_checks import group_host
 from actorsession.cluster.server.cluster_view import ClusterView
 from actorsession.cluster.server.inspector import Inspector
 from actorsession.cluster.server.memory import ServerMemory, held_log
@@ -53,6 +54,7 @@ class TaskActors:
         task: the task.
         incarnation: its incarnation.
         restored: see ``WorkerServer``.
+        group_host: see ``WorkerServer``.
         master: the master.
         worker: the worker.
         inspector: answers those who look at the task.
@@ -79,6 +81,7 @@ class TaskActors:
     ) -> None:
         config = settings.config
         self.task, self.incarnation = view.task, cache.links.hello.incarnation
+        self.group_host = group_host(view.own_address)
         self._files = files
         self._view = view
         self._cache = cache

@@ -35,6 +35,7 @@ from actorsession.errors import (
 )
 from actorsession.messages.worker import CompleteGroup, EndGroup, GroupCompleted
 from actorsession.runtime.collective.buffers import BufferPool
+from actorsession.runtime.collective.group_ends import GroupEnds
 from actorsession.runtime.collective.groups import Group, GroupTable, Joined, Member
 
 __all__ = ["LedGroups", "TaskGroups", "complete_group", "shared_scope"]
@@ -65,12 +66,13 @@ def complete_group(table: GroupTable, message: CompleteGroup) -> asyncio.Future[
                 GroupCompleted(
                     devices=[m.device for m in members],
                     incarnations=[m.incarnation for m in members],
+                    hosts=[m.host for m in members],
                     number=group.number,
                 )
             )
 
     answer.add_done_callback(lambda _: table.forget(joined))
-    member = Member(message.device, message.incarnation)
+    member = Member(message.device, message.incarnation, message.host)
     table.join(message.group, message.size, member, joined, message.retired)
     return answer
 
@@ -78,7 +80,7 @@ def complete_group(table: GroupTable, message: CompleteGroup) -> asyncio.Future[
 def _is_answered_by(message: CompleteGroup, group: Group) -> bool:
     """Return whether a group is the one that a member asks for."""
     same = message.group == group.key and message.size == len(group.members)
-    return same and Member(message.device, message.incarnation) in group.members
+    return same and Member(message.device, message.incarnation, message.host) in group.members
 
 
 def _is_execution(item: Any) -> bool:
@@ -102,8 +104,11 @@ class LedGroups:
         leader: Callable[[], Ref],
         children: Children,
         share: Callable[[Group], Group | None] = lambda group: group,
+        host: str = "",
     ) -> None:
         self.buffers = BufferPool()
+        self.ends = GroupEnds()
+        self.host = host
         self._scope = scope
         self._leader = leader
         self._children = children
@@ -114,7 +119,13 @@ class LedGroups:
     def join(self, key: int, size: int, member: Member, joined: Joined) -> None:
         """See ``GroupResolver.join``."""
         message = CompleteGroup(
-            scope=self._scope, group=key, size=size, device=member.device, incarnation=member.incarnation, retired=0
+            scope=self._scope,
+            group=key,
+            size=size,
+            device=member.device,
+            incarnation=member.incarnation,
+            host=member.host,
+            retired=0,
         )
         known = self._known.get(key)
         if known is not None and _is_answered_by(message, known):
@@ -156,7 +167,7 @@ class LedGroups:
         while True:
             # The step has a limit, and its end cancels the request.
             answer = await self._leader().ask(message, NEVER)
-            members = [Member(*m) for m in zip(answer.devices, answer.incarnations, strict=True)]
+            members = [Member(*m) for m in zip(answer.devices, answer.incarnations, answer.hosts, strict=True)]
             group = self._share(Group(message.group, tuple(members), answer.number))
             if group is not None:
                 return group
@@ -277,6 +288,7 @@ class TaskGroups:
         workers: WorkerCacheInterface,
         peers: SessionPeers | None,
         children: Children,
+        host: str = "",
     ) -> LedGroups:
         """Return the groups of a graph of a session.
 
@@ -287,6 +299,7 @@ class TaskGroups:
             workers: the tasks of the session.
             peers: see ``WorkerEnv``.
             children: own the requests.
+            host: see ``WorkerEnv``.
         """
 
         def share(group: Group) -> Group | None:
@@ -298,7 +311,7 @@ class TaskGroups:
             self._watch(exchanges, workers)
             return replace(group, shared=exchanges)
 
-        return LedGroups(scope, lambda: workers.worker(leader), children, share)
+        return LedGroups(scope, lambda: workers.worker(leader), children, share, host)
 
     def _of(self, scope: str, group: Group, peers: SessionPeers | None) -> _Exchanges | None:
         """Return the exchanges of a group; ``None`` if they have ended."""

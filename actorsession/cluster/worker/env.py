@@ -47,6 +47,8 @@ class WorkerEnv:
         counters: the counters of all sessions together.
         log: the log of the messages of steps.
         groups: the groups of collectives at the task.
+        host: the name or address under which members of its groups reach it beside the links of the cluster; "" if they
+            may not.
         peers: the tasks of the session; ``None`` if they are the tasks of the worker's cluster.
         step_log: keeps the last steps; ``None`` if none are kept.
         errors: keeps the last errors.
@@ -59,6 +61,7 @@ class WorkerEnv:
     workers: WorkerCacheInterface
     pool: KernelPool | None
     groups: TaskGroups
+    host: str = ""
     counters: WorkerCounters = field(default_factory=WorkerCounters)
     log: RpcLog = field(default_factory=RpcLog)
     peers: SessionPeers | None = None

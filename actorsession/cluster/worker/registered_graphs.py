@@ -112,10 +112,10 @@ class RegisteredGraphs:
         leader, env = message.group_leader, self._env
         if message.collective_graph_key:
             scope = shared_scope(message.collective_graph_key)
-            return env.groups.resolver(scope, leader, self._handle, env.workers, env.peers, self._children)
+            return env.groups.resolver(scope, leader, self._handle, env.workers, env.peers, self._children, env.host)
         if leader in ("", env.task):
-            return GroupTable()
-        return LedGroups(message.group_scope, lambda: env.workers.worker(leader), self._children)
+            return GroupTable(env.host)
+        return LedGroups(message.group_scope, lambda: env.workers.worker(leader), self._children, host=env.host)
 
     def _keep(self, registered: Registered, call: CallContext) -> GraphRegistered:
         handle = registered.handle = current_host().entropy.token_hex(8)

@@ -78,6 +78,8 @@ class WorkerServer(Protocol):
     task: str
     incarnation: int
     restored: dict[str, Any] | None
+    group_host: str
+    """See ``WorkerEnv.host``."""
 
     def counters(self) -> dict[str, Any]:
         """Return the counters of the server in wire form."""
@@ -129,6 +131,7 @@ class Worker(Actor):
             workers,
             pool,
             groups,
+            server.group_host,
             log=self._log,
             step_log=step_log,
             errors=errors or ErrorLog(server.task),

@@ -12,6 +12,7 @@ from actorsession.config import ConfigProto
 from actorsession.devices.torch.arrays import TorchArrays
 from actorsession.devices.torch.compiler import TorchCompiler
 from actorsession.devices.torch.gpus import KINDS, GpuKind
+from actorsession.devices.torch.groups import gloo
 from actorsession.devices.torch.kernels.rows import NAMESPACE
 from actorsession.devices.torch.kernels.tables import HOSTED, ROWS, TRANSPARENT, compiles
 from actorsession.devices.torch.threads import USUAL_THREADS, SideBySide
@@ -47,6 +48,7 @@ class TorchCpu(CpuFactory):
             hosted=HOSTED,
             shares_memory=True,
             side_by_side=SideBySide() if USUAL_THREADS > 1 else None,
+            groups=gloo(),
             compiler=TorchCompiler(),
             compiles=compiles,
             family=_FAMILY,
@@ -112,6 +114,7 @@ class TorchGpu(DeviceFactory):
             memory=self._taken,
             family=_FAMILY,
             clock=lambda device: kind.clock(self._number(device)),
+            groups=kind.groups(lambda device: self._arrays_of(device).device),
             all_to_host=lambda device: arrays.all_to_host if (arrays := self._arrays_of(device)).pins else None,
         )
 

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorsession.devices.torch.arrays import TorchArrays
+from actorsession.devices.torch.groups import nccl
 from actorsession.devices.torch.loading import torch
+from actorsession.graph.collective_call import DeviceGroups
 from actorsession.graph.device_kernels import DeviceClock
 from actorsession.graph.dtypes import DType, complex128, float64
 from actorsession.records import dataclass
@@ -28,6 +30,7 @@ class GpuKind:
         taken: returns how many of these are in tensors of this process, and how many the process keeps in all.
         limit: has the process take no more than a share of its memory.
         clock: returns its clock, for traces.
+        groups: returns the libraries for collectives, given what returns torch's name of a device with a full name.
         prepare: is called before the first session has one.
         lacks: the dtypes of TORCH_CPU that it has no tensors of; they stay those of the host. torch does not have all
             its kernels there either, and those of the CPU are asked for what fails.
@@ -39,6 +42,7 @@ class GpuKind:
     taken: Callable[[int], tuple[int, int]]
     limit: Callable[[int, float], None]
     clock: Callable[[int], DeviceClock | None] = lambda number: None
+    groups: Callable[[Callable[[str], Any]], Mapping[str, DeviceGroups]] = lambda device: {}
     prepare: Callable[[], None] = lambda: None
     lacks: frozenset[DType] = frozenset()
 
@@ -81,6 +85,7 @@ CUDA = GpuKind(
     taken=lambda number: (torch.cuda.memory_allocated(number), torch.cuda.memory_reserved(number)),
     limit=lambda number, fraction: torch.cuda.set_per_process_memory_fraction(fraction, number),
     clock=CudaClock,
+    groups=nccl,
     prepare=_compute_in_full_precision,
 )
 

@@ -47,17 +47,24 @@ class Group(GraphBound):
         size: number of members, each a device of its own.
         graph: the graph of this member; the default one if left out.
         timeout: seconds that a collective may take; 0 for the limit of its step.
+        communication_hint: the library by which the devices may exchange large values, such as ``nccl`` or ``gloo``;
+            ``auto`` for what the settings of the session say, ``ring`` for none.
 
     Raises:
         InvalidArgumentError: if the size is below 1 or the timeout below 0.
     """
 
-    def __init__(self, size: int, graph: Graph | None = None, timeout: float = 0.0) -> None:
+    def __init__(
+        self, size: int, graph: Graph | None = None, timeout: float = 0.0, communication_hint: str = "auto"
+    ) -> None:
         if size < 1:
             raise InvalidArgumentError(f"a group has a size of at least 1, got {size}")
         self._graph = graph or get_default_graph()
         self._size = size
-        self._timeout = checked_seconds("group_timeout", timeout)
+        self._settings = {
+            "timeout_seconds": checked_seconds("group_timeout", timeout),
+            "communication_hint": communication_hint,
+        }
         self._key = _GROUPS[self._graph] = _GROUPS.get(self._graph, 0) + 1
         self._built: Counter[str] = Counter()  # collectives by the device that was requested for them
 
@@ -87,7 +94,7 @@ class Group(GraphBound):
     def node(self, make: Callable[..., Any], value: Tensor, **attrs: Any) -> Tensor:
         """Add a node of this group on the device of a value, and return its output."""
         with self._graph.as_default(), self._graph.device(value.op.device or None):
-            output: Tensor = make(value, *self.next_keys(value.op.device), timeout_seconds=self._timeout, **attrs)
+            output: Tensor = make(value, *self.next_keys(value.op.device), **self._settings, **attrs)
         return output
 
 

@@ -1,9 +1,9 @@
 """TensorFlow's op types of collectives, which ``runtime.collective`` carries out.
 
 A kernel checks what its member can check alone, and returns a ``CollectiveCall`` for the step to begin. The
-first versions have the keys of group and instance as attributes, the second ones as inputs. Hints about how
-to communicate (``subdiv_offsets``, ``max_subdivs_per_device``, ``communication_hint``) choose nothing here:
-the way follows from the size of the values. NCCL is refused.
+first versions have the keys of group and instance as attributes, the second ones as inputs. Of the hints about
+how to communicate, ``communication_hint`` may name a library of the members' devices; without one, and
+whatever ``subdiv_offsets`` and ``max_subdivs_per_device`` are, the way follows from the size of the values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.durations import checked_seconds
-from actorsession.errors import InvalidArgumentError, UnimplementedError
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.collective_call import (
     ALL_TO_ALL,
     BROADCAST,
@@ -31,6 +31,7 @@ from actorsession.ops.rows import Shapes, check_inputs, op
 __all__: list[str] = []
 
 _MERGES, _FINALS = ("Add", "Mul", "Min", "Max"), ("Id", "Div")
+# Hints that ask for no library; another one asks for what the devices may have, and is no error, as in TensorFlow.
 _HINTS = ("auto", "ring", "")
 
 
@@ -157,23 +158,21 @@ def _kernel(kind: str, *, sends: bool = True) -> Callable[[KernelContext], Kerne
 
     def kernel(ctx: KernelContext) -> Kernel:
         attrs = ctx.attrs
-        if attrs["communication_hint"] not in _HINTS:
-            raise UnimplementedError(
-                f"{ctx.op}: communication_hint {attrs['communication_hint']!r} is not available; "
-                f"there are {[hint for hint in _HINTS if hint]}"
-            )
+        asked = attrs["communication_hint"].lower()
         more = {"merge": attrs.get("merge_op", ""), "final": attrs.get("final_op", "")}
-        dtype = ctx.outputs[0].dtype.np_dtype.name
-        seconds = checked_seconds("timeout_seconds", attrs["timeout_seconds"], of=f"{ctx.op}: ")
-        after = tuple(attrs.get("wait_for", ()))
+        settings: dict[str, Any] = {
+            "dtype": ctx.outputs[0].dtype.np_dtype.name,
+            "seconds": checked_seconds("timeout_seconds", attrs["timeout_seconds"], of=f"{ctx.op}: "),
+            "after": tuple(attrs.get("wait_for", ())),
+            "hint": "" if asked in _HINTS else asked,
+        }
 
         def call(value: Any, size: Any, group: Any, instance: Any, shape: tuple[int, ...]) -> CollectiveCall:
             _check_size(ctx.op, int(size), InvalidArgumentError)
-            array = np.asarray(value) if sends else None
-            if array is not None and kind != BROADCAST:
-                _check_rows(ctx.op, kind, array.shape, int(size))
+            if sends and kind != BROADCAST:
+                _check_rows(ctx.op, kind, shape, int(size))
             same = Collective(kind=kind, group=int(group), instance=int(instance), size=int(size), **more)
-            return CollectiveCall(same, array, shape=shape, dtype=dtype, seconds=seconds, after=after)
+            return CollectiveCall(same, value if sends else None, shape=shape, **settings)
 
         return _by_arguments(ctx, call, sends=sends)
 

@@ -32,7 +32,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.function import FunctionDef, named_functions
 from actorsession.graph.node import NodeDef
 from actorsession.plan.abandonment import check_wanted
-from actorsession.plan.collectives import order_collectives
+from actorsession.plan.collectives import hint_collectives, order_collectives
 from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import Partition
@@ -189,6 +189,13 @@ _BUILT_IN = (
         0,
         lambda graph, device_of, context: order_collectives(graph, device_of),
         lambda context: context.session_options.config.experimental.collective_deterministic_sequential_execution,
+    ),
+    _built_in(
+        "hint_collectives",
+        PassGroup.POST_PLACEMENT,
+        1,
+        lambda graph, device_of, context: (hint_collectives(graph, "nccl"), device_of),
+        lambda context: context.session_options.config.experimental.collective_nccl,
     ),
     _built_in(
         "functionalize",

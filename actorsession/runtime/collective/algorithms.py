@@ -136,11 +136,11 @@ class Exchange:
 
     # -- agreement -------------------------------------------------------------------------------
 
-    def header(self, array: Array | None) -> Array:
+    def header(self, array: Array | None, by: str = "") -> Array:
         """Return what the members must agree on, for the others to compare."""
         call = self.call
         if array is None:
-            return _header(call.collective, call.dtype, call.shape)
+            return _header(call.collective, call.dtype, tuple(call.shape), by)
         return _header(call.collective, array.dtype.name, array.shape)
 
     def check(self, who: str, own: Array, header: Any) -> None:
@@ -180,9 +180,9 @@ class Exchange:
 
 
 @lru_cache(maxsize=4096)
-def _header(c: Collective, dtype: str, shape: tuple[int, ...]) -> Array:
+def _header(c: Collective, dtype: str, shape: tuple[int, ...], by: str = "") -> Array:
     """Return a header; cached, because those of a program recur in every step."""
-    text = json.dumps([c.kind, c.size, c.merge, c.final, dtype, list(shape)]).encode()
+    text = json.dumps([c.kind, c.size, c.merge, c.final, dtype, list(shape), *[by] * bool(by)]).encode()
     return np.frombuffer(text.ljust(-(-len(text) // _ALIGNMENT) * _ALIGNMENT), np.uint8)
 
 
@@ -190,11 +190,11 @@ def _told(header: Any) -> str:
     """Return a header as words."""
     try:
         text = bytes(np.asarray(header, np.uint8)).decode("latin-1")
-        kind, size, merge, final, dtype, shape = json.JSONDecoder().raw_decode(text)[0]
+        kind, size, merge, final, dtype, shape, *library = json.JSONDecoder().raw_decode(text)[0]
     except ValueError:
         return "something else"
     how = "" if not merge else f" by {merge}" if final == "Id" else f" by {merge} and {final}"
-    return f"a {kind} of {size} members{how} with {dtype} {shape}"
+    return f"a {kind} of {size} members{how} with {dtype} {shape}{''.join(f' through {name}' for name in library)}"
 
 
 class DirectExchange(Exchange):

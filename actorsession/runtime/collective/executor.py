@@ -9,11 +9,15 @@ import asyncio
 from collections import Counter
 from functools import partial
 
+import numpy as np
+
 from actorsession.actors.loops import call_in
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpError, from_exception
 from actorsession.graph.collective_call import Collective, CollectiveCall
 from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.device_kernels import arrays_of
 from actorsession.runtime.collective.algorithms import Exchange, exchange_for
+from actorsession.runtime.collective.device_exchange import DeviceExchange, library_for
 from actorsession.runtime.collective.groups import Group, GroupResolver, Joined, Member, SharedExchanges
 from actorsession.runtime.rendezvous import Rendezvous
 
@@ -90,15 +94,18 @@ class CollectiveExecutor:
             call.fail(ended)
             return
         if c.size == 1:
-            self._joined(call, device.name, Group(c.group, (Member(device.name, device.incarnation),)))
+            self._joined(call, device.name, Group(c.group, (self._member(device),)))
             return
         # Another step may complete the group, in its own thread.
         joined = partial(call_in, self._loop, self._joined, call, device.name)
         self._joining[call] = joined
         try:
-            self._groups.join(c.group, c.size, Member(device.name, device.incarnation), joined)
+            self._groups.join(c.group, c.size, self._member(device), joined)
         except Exception as exc:  # the call may be one that was held, whose caller is elsewhere
             call.fail(from_exception(exc))
+
+    def _member(self, device: DeviceAttributes) -> Member:
+        return Member(device.name, device.incarnation, self._groups.host)
 
     def _late(self, call: CollectiveCall) -> None:
         waits = ", ".join(self.awaited_by(call)) or "its group to be complete"
@@ -134,12 +141,22 @@ class CollectiveExecutor:
             number = shared.begin(c.instance, device)
             call.on_end(lambda _: shared.finish(c.instance, device))
         try:
-            exchange = self._exchanges[call] = exchange_for(
-                call, group, device, rendezvous, number, self._groups.buffers
-            )
+            exchange = self._exchanges[call] = self._exchange(call, group, device, rendezvous, number)
             exchange.begin()
         except Exception as exc:
             call.fail(from_exception(exc))
+
+    def _exchange(
+        self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int
+    ) -> Exchange:
+        arguments = call, group, device, rendezvous, number, self._groups.buffers
+        library = None if self._loop is None else library_for(call, group)
+        if library is not None and self._loop is not None:
+            return DeviceExchange(library, self._groups.ends, self._loop, *arguments)
+        if call.value is not None:
+            arrays = arrays_of(device)
+            call.value = np.asarray(call.value if arrays is None else arrays.to_host(call.value))
+        return exchange_for(*arguments)
 
     def _ended(self, who: tuple[int, int, str], call: CollectiveCall) -> None:
         self._active.pop(who, None)

@@ -18,6 +18,7 @@ from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.graph.device import DeviceSpec
 from actorsession.records import dataclass
 from actorsession.runtime.collective.buffers import BufferPool
+from actorsession.runtime.collective.group_ends import GroupEnds
 from actorsession.runtime.rendezvous import Rendezvous
 from transports.host import current_host
 
@@ -31,10 +32,13 @@ class Member:
     Attributes:
         device: its full name.
         incarnation: its incarnation.
+        host: the name or address under which other members reach its process; "" if values may not leave it but by
+            the links of the cluster.
     """
 
     device: str
     incarnation: int
+    host: str = ""
 
     @property
     def task(self) -> str:
@@ -100,6 +104,10 @@ class GroupResolver(Protocol):
 
     buffers: BufferPool
     """The memory of the results of their collectives."""
+    ends: GroupEnds
+    """The ends here of groups that their devices make by libraries of their own."""
+    host: str
+    """See ``Member.host``."""
 
     def join(self, key: int, size: int, member: Member, joined: Joined) -> None:
         """Join a group, and call ``joined`` when it is complete; at once if it is already.
@@ -134,10 +142,15 @@ class GroupTable:
     """The groups of one session in one process, or of one scope at a group leader; a ``GroupResolver``.
 
     Not thread-safe: the steps of a session that meet in a group run in one thread.
+
+    Args:
+        host: see ``Member.host``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "") -> None:
         self.buffers = BufferPool()
+        self.ends = GroupEnds()
+        self.host = host
         self._forming: dict[int, _Forming] = {}
         self._complete: dict[int, Group] = {}
 

@@ -69,7 +69,7 @@ class DirectSteps:
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self._debugger = debugger
         self._steps: dict[Step, None] = {}
-        self._groups = GroupTable()
+        self._groups = GroupTable("127.0.0.1")
         self._sync_on_finish = environment_switch(*_SYNC_VARIABLES, default=True)
 
     def now(self) -> list[Step]:
@@ -246,6 +246,7 @@ class DirectSteps:
     def close(self, error: OpError) -> None:
         """Cancel every step, and end those that wait for their turn; callable from any thread."""
         self.cancel(error)
+        self._groups.ends.close()
         if self._waiting_on is not None:  # of another thread perhaps, and perhaps closed already
             with contextlib.suppress(RuntimeError):
                 self._waiting_on.call_soon_threadsafe(self.inflight.close, error)

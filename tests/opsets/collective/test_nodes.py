@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnimplementedError
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.ops import raw
 from tests.cluster.kit import soon
 from tests.ops.queues.kit import held
@@ -205,9 +205,11 @@ def test_rows_that_cannot_be_split_are_refused() -> None:
     refused(lambda: run(nodes, {x: 1.0}), InvalidArgumentError, "at least one dimension, got a scalar")
 
 
-def test_nccl_is_refused_by_name() -> None:
-    nodes = on_each(lambda i: raw.CollectiveReduceV2(1.0, *keys(), [], **SUM, communication_hint="nccl"))
-    refused(lambda: run(nodes), UnimplementedError, "communication_hint 'nccl' is not available")
+@for_each("hint", ["nccl", "NCCL", "ring", "auto", "", "gloo", "pigeons"])
+def test_a_hint_that_the_devices_cannot_follow_changes_nothing(hint: str) -> None:
+    """As in TensorFlow without NCCL."""
+    nodes = on_each(lambda i: raw.CollectiveReduceV2(1.0, *keys(), [], **SUM, communication_hint=hint))
+    assert run(nodes) == [3.0] * 3
 
 
 def test_members_that_do_not_agree_name_each_other_and_the_session_lives() -> None:

@@ -41,14 +41,7 @@ _CLASSES: Mapping[str, Any] = {
 }
 # What the library refuses because nothing of it is here. Programs that set these compute the same without.
 _WITHOUT_EFFECT = frozenset(
-    {
-        "collective_nccl",
-        "cpu_global_jit",
-        "enable_recv_scheduling",
-        "rewrite_options",
-        "use_run_handler_pool",
-        "use_tfrt",
-    }
+    {"cpu_global_jit", "enable_recv_scheduling", "rewrite_options", "use_run_handler_pool", "use_tfrt"}
 )
 # Numbers that TensorFlow takes for unset when they are negative.
 _UNSET_BELOW_ZERO = frozenset(

@@ -73,6 +73,9 @@ def compiles(context: KernelContext) -> bool:
 
 
 _TRANSPARENT = """
+    CollectiveAllToAllV2 CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend CollectiveBcastSendV2
+    CollectiveGather CollectiveGatherV2 CollectiveReduce CollectiveReduceScatterV2 CollectiveReduceV2
+
     AssignVariableOp DisableCopyOnRead EmptyTensorList EnsureShape GuaranteeConst Identity IdentityN NoOp
     PlaceholderWithDefault PreventGradient ReadVariableOp Snapshot StopGradient TensorListElementShape
     TensorListFromTensor TensorListLength TensorListPushBack TensorListReserve TensorListResize TensorListScatter
