@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from tests.transports.authority import Authority
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from tests.devices.test_torch_gpus import ThreeGpus  # noqa: E402 (needs torch)
+from tests.devices.test_torch_gpus import CUDA, ThreeGpus  # noqa: E402 (needs torch)
 from tests.devices.test_torch_table import OURS  # noqa: E402 (needs torch)
 
 GLOO: Any = OURS.groups.get("gloo")
@@ -198,6 +199,48 @@ def test_a_process_that_ends_in_an_exchange_ends_by_itself() -> None:
             [sys.executable, "-c", textwrap.dedent(program)], timeout=PATIENCE, check=False, capture_output=True
         )
         assert done.returncode == 0, done.stderr
+
+
+class StandIn:
+    """In the place of torch with NCCL: notes what is asked for, and makes groups of Gloo."""
+
+    def __init__(self) -> None:
+        asked = self.asked = list[Any]()
+
+        class Group:
+            Options = SimpleNamespace
+
+            def __new__(cls, store: Any, rank: int, size: int, options: Any) -> Any:
+                asked.append((rank, size, options._timeout.seconds, os.environ.get(WAITS)))
+                return GLOO._make(store, rank, size, "cpu", "127.0.0.1")
+
+        self.cuda = SimpleNamespace(set_device=asked.append)
+        self.distributed = SimpleNamespace(
+            is_available=lambda: True, is_nccl_available=lambda: True, ProcessGroupNCCL=Group
+        )
+
+
+WAITS = "TORCH_NCCL_BLOCKING_WAIT"
+
+
+@for_each("chosen", [{}, {WAITS: "0"}, {"TORCH_NCCL_ASYNC_ERROR_HANDLING": "2"}])
+def test_an_error_of_nccl_ends_no_process_unless_the_environment_says_so(chosen: dict[str, str]) -> None:
+    standing_in = StandIn()
+    library = CUDA.groups(lambda device: device.lower(), standing_in)["nccl"]  # type: ignore[call-arg]
+    os.environ.update(chosen)
+    try:
+        address, opened = library.open("127.0.0.1")
+        group = library.join(address, "GPU:3", 0, 1, "127.0.0.1")
+        told = os.environ.get(WAITS)
+    finally:
+        for name in chosen:
+            del os.environ[name]
+    assert standing_in.asked == ["gpu:3", (0, 1, 30, chosen.get(WAITS, None if chosen else "1"))]
+    assert told == chosen.get(WAITS)
+    value = torch.ones(3)
+    mean = Collective(kind="reduce", group=1, instance=1, size=1, merge="Add", final="Div")
+    assert group.exchange(mean, value, [3], acts.float32, 0).tolist() == [1.0] * 3
+    del group, opened
 
 
 def test_gpus_exchange_by_the_library_of_their_kind_where_nccl_is_asked_for() -> None:

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from actorsession.devices.torch.arrays import TORCH_TYPES
@@ -35,8 +36,8 @@ _LIMIT = timedelta(seconds=30)
 
 # Not the least and the greatest: libraries differ in what they are where a number is NaN.
 _MERGES = {"Add": "SUM", "Mul": "PRODUCT"}
-# What torch reads when a group of NCCL is made. By default an error ends the process; with the first, ``wait`` of who is in
-# the group raises it, and waits for the GPU as well.
+# What torch reads when it makes a group of NCCL. By default an error in it ends the process; with the first of these,
+# whoever waits for an exchange gets the error, and waits for the GPU as well.
 _WAITS = "TORCH_NCCL_BLOCKING_WAIT"
 _ERRORS_OF_NCCL = frozenset({_WAITS, "TORCH_NCCL_ASYNC_ERROR_HANDLING"})
 _TYPES = frozenset({bfloat16, float16, float32, float64})
@@ -149,15 +150,16 @@ def _gloo(store: Any, rank: int, size: int, device: Any, host: str) -> Any:
     return group(store, rank, size, options)
 
 
-def _nccl(store: Any, rank: int, size: int, device: Any, host: str) -> Any:
-    torch.cuda.set_device(device)  # of this thread
-    options = distributed.ProcessGroupNCCL.Options()
+def _nccl(library: Any, store: Any, rank: int, size: int, device: Any, host: str) -> Any:
+    library.cuda.set_device(device)  # of this thread
+    group = library.distributed.ProcessGroupNCCL
+    options = group.Options()
     options._timeout = _LIMIT
     is_chosen = not _ERRORS_OF_NCCL.isdisjoint(os.environ)
     if not is_chosen:
         os.environ[_WAITS] = "1"
     try:
-        return distributed.ProcessGroupNCCL(store, rank, size, options)
+        return group(store, rank, size, options)
     finally:
         if not is_chosen:
             os.environ.pop(_WAITS, None)
@@ -169,7 +171,12 @@ def gloo() -> Mapping[str, DeviceGroups]:
     return {"gloo": TorchGroups(_gloo, lambda device: "cpu")} if there else {}
 
 
-def nccl(device: Callable[[str], Any]) -> Mapping[str, DeviceGroups]:
-    """Return NCCL likewise, for GPUs; ``device`` returns torch's name of one with a full name."""
-    there = distributed.is_available() and distributed.is_nccl_available()
-    return {"nccl": TorchGroups(_nccl, device)} if there else {}
+def nccl(device: Callable[[str], Any], library: Any = torch) -> Mapping[str, DeviceGroups]:
+    """Return NCCL likewise, for GPUs.
+
+    Args:
+        device: returns torch's name of a device with a full name.
+        library: torch.
+    """
+    there = library.distributed.is_available() and library.distributed.is_nccl_available()
+    return {"nccl": TorchGroups(partial(_nccl, library), device)} if there else {}
