@@ -43,8 +43,8 @@ KEYS = 2, 1, 1
 
 @pytest.fixture(autouse=True)
 def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
+    with acts.Graph().as_default() as opened:
+        yield opened
 
 
 def on_each(build: Callable[[int], Any], place: str = "/job:worker/task:{}/device:TORCH_CPU:0") -> list[Any]:

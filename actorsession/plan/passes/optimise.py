@@ -4,8 +4,9 @@ This is a pure pass over a pruned and placed step graph, called by sessions and 
 One walk from producers to consumers does four things to a node, in this order: an unobserved Identity is
 replaced by its input; a node whose inputs are all constants becomes a constant; a product with ones, such as
 the gradient of a sum of products, is replaced by the other factor; a node that repeats an earlier one is
-replaced by that. A second walk, backwards, drops the nodes that are no longer read. Both are linear in the
-nodes, so that large graphs plan as fast as before.
+replaced by that. A second walk, backwards, drops the nodes that are no longer read. Products of which only
+some columns are read lose the others (``partial_products``). All are linear in the nodes, so that large graphs
+plan as fast as before.
 
 Only nodes without state and side effects are changed, and never feeds or placeholders. Fetched nodes and
 targets keep their names. Every node keeps its place in the order, its device, and the user's line.
@@ -31,6 +32,7 @@ from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.passes.constant_folding import DEFAULT_FOLDED_BYTES, Constant, evaluated, held_bytes
+from actorsession.plan.passes.partial_products import without_unread_columns
 from actorsession.plan.prune import ARG, PLACEHOLDERS, StepGraph
 from actorsession.records import dataclass
 
@@ -114,10 +116,12 @@ def optimise(
     with np.errstate(all="ignore"):  # as where kernels run
         for node in graph.nodes.values():
             walk.take(node)
-    if not walk.changed:
-        return graph, dict(device_of)
-    nodes = _reachable(walk.nodes, graph)
+    nodes = _reachable(walk.nodes, graph) if walk.changed else graph.nodes
     rewritten = walk.made
+    read = without_unread_columns(nodes, walk.kept, rewritten, note)
+    if read is graph.nodes:
+        return graph, dict(device_of)
+    nodes = _reachable(dict(read), graph)
     return replace(graph, nodes=nodes), {n: device_of[rewritten.get(n, n)] for n in nodes}
 
 
@@ -127,6 +131,7 @@ class _Walk:
     Attributes:
         nodes: the remaining nodes so far, rewired.
         made: new nodes, with the original node of each.
+        kept: the names of the nodes that are fetched, or targets.
     """
 
     def __init__(
@@ -146,7 +151,7 @@ class _Walk:
         self._most_bytes = options.max_folded_constant_in_bytes or DEFAULT_FOLDED_BYTES
         self._bytes_left = _FOLDED_TOGETHER * self._most_bytes
         self._targets = frozenset(graph.targets)
-        self._kept = self._targets | {name for name, _ in graph.fetches}
+        self.kept = self._targets | {name for name, _ in graph.fetches}
         self._moved: dict[Ref, Ref] = {}  # values that are read from another node now
         self._replacement: dict[str, str] = {}  # replacements of nodes in control inputs
         self._constants: dict[str, Constant] = {}
@@ -258,7 +263,7 @@ class _Walk:
 
     def _redirects(self, node: NodeDef, ref: Ref, why: str) -> bool:
         """Redirect the readers of a node to a value that is the same if unobservable; return whether it was done."""
-        if node.name in self._kept:
+        if node.name in self.kept:
             return False
         producer = self.nodes[ref[0]]
         # Its static shape may be more precise than its input's, and readers were built for that.
@@ -289,7 +294,7 @@ class _Walk:
             if name not in constants:
                 return False
         several = len(node.outputs) != 1
-        if node.name in self._targets or (several and node.name in self._kept):
+        if node.name in self._targets or (several and node.name in self.kept):
             return False
         read = [constants[name] for name, _ in node.inputs]
         most = min(self._most_bytes, self._bytes_left)
@@ -357,7 +362,7 @@ class _Walk:
         self._replacement[node.name] = first.name
         if self._note is not None and node.name in self._built:
             self._note(node.name, f"computes the same as {first.name!r}, which is read in its place")
-        return node.name not in self._kept
+        return node.name not in self.kept
 
 
 # The mark of a node that makes an object: two of them are two. A list that records its reads is one.

@@ -106,19 +106,19 @@ class Library:
 
 @pytest.fixture
 def library(registrations: None) -> Library:
-    made = Library()
+    library = Library()
 
     class Several(Boxes):
-        kernels = replace(Boxes.kernels, groups={"cable": made, "nccl": made}, transparent=TAKEN)
+        kernels = replace(Boxes.kernels, groups={"cable": library, "nccl": library}, transparent=TAKEN)
 
     register_device_factory("BOX", Several())
-    return made
+    return library
 
 
 @pytest.fixture(autouse=True)
 def graph() -> Iterator[acts.Graph]:
-    with acts.Graph().as_default() as made:
-        yield made
+    with acts.Graph().as_default() as opened:
+        yield opened
 
 
 def on_each(build: Callable[[int], Any]) -> list[Any]:
@@ -186,9 +186,9 @@ def test_large_values_go_through_the_library_in_every_step(library: Library, kin
     library.forget()
     x = acts.placeholder("float32", X.shape)
     nodes = on_each(lambda i: build(i, x))
-    with session() as made:
+    with session() as opened:
         for _ in range(3):
-            for i, value in enumerate(made.run(nodes, {x: X})):
+            for i, value in enumerate(opened.run(nodes, {x: X})):
                 np.testing.assert_allclose(value, expected(i), rtol=1e-6)
     assert len(library.log) == 3 * MEMBERS
     assert len(library.meetings) == 1
@@ -211,8 +211,8 @@ def test_all_else_goes_by_the_rendezvous(library: Library, hint: str, dtype: str
     x = acts.placeholder(dtype, [None])
     attrs: dict[str, Any] = {"merge_op": merge, "final_op": "Id", "communication_hint": hint}
     nodes = on_each(lambda i: raw.CollectiveReduceV2(x, *keys(), [], **attrs))
-    with session() as made:
-        for result in made.run(nodes, {x: value}):
+    with session() as opened:
+        for result in opened.run(nodes, {x: value}):
             np.testing.assert_array_equal(result, value * (3 if merge == "Add" else 1))
     assert not library.log
 
@@ -221,8 +221,8 @@ def test_a_setting_asks_for_nccl_where_nodes_leave_the_choice(library: Library) 
     x = acts.placeholder("float32", [None])
     free, ring = summed(x, 1, "auto"), summed(x, 2, "ring")
     for asks in (False, True):
-        with session(experimental=Experimental(collective_nccl=asks)) as made:
-            for value in made.run([*free, *ring], {x: X}):
+        with session(experimental=Experimental(collective_nccl=asks)) as opened:
+            for value in opened.run([*free, *ring], {x: X}):
                 np.testing.assert_allclose(value, X * 6, rtol=1e-6)
         assert [c.instance for c, _ in library.log] == [1] * MEMBERS * asks
 
@@ -243,9 +243,9 @@ def test_members_may_begin_instances_in_any_order(library: Library) -> None:
 
     on_each(build)
     nodes = [*first.values(), *second.values(), *[node for each in many for node in each]]
-    with session() as made:
+    with session() as opened:
         for _ in range(5):
-            values = made.run(nodes, {x: X})
+            values = opened.run(nodes, {x: X})
             for value in values[: 2 * MEMBERS]:
                 np.testing.assert_allclose(value, X * 3, rtol=1e-6)
             for k, value in enumerate(values[2 * MEMBERS :]):
@@ -257,8 +257,8 @@ async def test_steps_at_once_share_the_group(library: Library) -> None:
     x = acts.placeholder("float32", [None])
     nodes = summed(x)
     config = acts.ConfigProto(device_count={"BOX": MEMBERS})
-    async with acts.AsyncSession(config=config) as made:
-        steps = [made.run(nodes, {x: X * float(k)}) for k in range(8)]
+    async with acts.AsyncSession(config=config) as opened:
+        steps = [opened.run(nodes, {x: X * float(k)}) for k in range(8)]
         for k, values in enumerate(await asyncio.gather(*steps)):
             np.testing.assert_allclose(values[0], X * 6 * float(k), rtol=1e-5)
     assert len(library.meetings) == 1
@@ -269,14 +269,14 @@ def test_a_failure_of_the_library_ends_the_step_and_the_next_makes_a_new_group(l
     x = acts.placeholder("float32", [None])
     nodes = summed(x)
     library.forget()
-    with session() as made:
-        made.run(nodes, {x: X})
+    with session() as opened:
+        opened.run(nodes, {x: X})
         library.fails = lambda collective, who: who == rank
         with pytest.raises(AbortedError, match="instance 1 of group 1: the exchange by cable has ended"):
-            made.run(nodes, {x: X})
+            opened.run(nodes, {x: X})
         library.fails = lambda collective, who: False
         for _ in range(2):
-            np.testing.assert_allclose(made.run(nodes, {x: X})[0], X * 6, rtol=1e-6)
+            np.testing.assert_allclose(opened.run(nodes, {x: X})[0], X * 6, rtol=1e-6)
     assert len(library.meetings) == 2
 
 
@@ -291,9 +291,9 @@ async def test_a_step_that_is_cancelled_in_the_library_leaves_the_others_a_new_g
             assert may_go.wait(PATIENCE)
         return False
 
-    async with acts.AsyncSession(config=acts.ConfigProto(device_count={"BOX": MEMBERS})) as made:
+    async with acts.AsyncSession(config=acts.ConfigProto(device_count={"BOX": MEMBERS})) as opened:
         library.fails = holds
-        step = asyncio.create_task(made.run(nodes, {x: X}))
+        step = asyncio.create_task(opened.run(nodes, {x: X}))
         await eventually(inside.is_set)
         step.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -301,7 +301,7 @@ async def test_a_step_that_is_cancelled_in_the_library_leaves_the_others_a_new_g
         library.fails = lambda collective, rank: False
         may_go.set()
         for _ in range(2):
-            np.testing.assert_allclose((await made.run(nodes, {x: X}))[0], X * 6, rtol=1e-6)
+            np.testing.assert_allclose((await opened.run(nodes, {x: X}))[0], X * 6, rtol=1e-6)
     assert len(library.meetings) == 2
 
 
@@ -313,25 +313,25 @@ def test_members_that_do_not_agree_name_each_other(library: Library, others: str
         return raw.CollectiveReduceV2(value, *keys(), [], **SUM, communication_hint=hint)
 
     nodes, good = on_each(build), summed(acts.constant(X), 2)
-    with session() as made:
+    with session() as opened:
         with pytest.raises(InvalidArgumentError, match=r"BOX:\d has a reduce .*BOX:\d has a reduce"):
-            made.run(nodes)
-        np.testing.assert_allclose(made.run(good)[0], X * 6, rtol=1e-6)
+            opened.run(nodes)
+        np.testing.assert_allclose(opened.run(good)[0], X * 6, rtol=1e-6)
 
 
 def test_a_broadcast_has_one_sender(library: Library) -> None:
     x = acts.placeholder("float32", [None])
     nodes = on_each(lambda i: raw.CollectiveBcastSendV2(x, *keys(), communication_hint="cable"))
-    with session() as made, pytest.raises(InvalidArgumentError, match="one member of a broadcast sends, not 3"):
-        made.run(nodes, {x: X})
+    with session() as opened, pytest.raises(InvalidArgumentError, match="one member of a broadcast sends, not 3"):
+        opened.run(nodes, {x: X})
 
 
 async def test_a_session_that_is_closed_leaves_its_groups(library: Library) -> None:
     x = acts.placeholder("float32", [None])
     nodes = summed(x)
     config = acts.ConfigProto(device_count={"BOX": MEMBERS})
-    async with acts.AsyncSession(config=config) as made:
-        await made.run(nodes, {x: X})
+    async with acts.AsyncSession(config=config) as opened:
+        await opened.run(nodes, {x: X})
         assert len(threads()) == MEMBERS
     await eventually(lambda: not threads())
     inside, may_go = threading.Event(), threading.Event()
