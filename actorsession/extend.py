@@ -32,7 +32,7 @@ _NAMES = {
         "Shapes broadcast broadcasts by_rank check_inputs checked first merged_shape no_outputs op same scalar"
     ),
     "actorsession.graph.collective_call": "Collective DeviceGroup DeviceGroups",
-    "actorsession.graph.device_kernels": "DeviceArrays DeviceClock DeviceKernel DeviceKernels SideBySide",
+    "actorsession.graph.device_kernels": "DeviceArrays DeviceClock DeviceKernel DeviceKernels Lending SideBySide",
     "actorsession.plan.device_set": "DeviceSet",
     "actorsession.plan.partition": "Partition",
     "actorsession.plan.passes.optimise": "OptimiserSettings",

@@ -17,7 +17,7 @@ from actorsession.graph.completion import Completed as Completed, Completion as 
 from actorsession.graph.device import DeviceAttributes as DeviceAttributes
 from actorsession.graph.device_kernels import (
 DeviceArrays as DeviceArrays, DeviceClock as DeviceClock, DeviceKernel as DeviceKernel,
-DeviceKernels as DeviceKernels, SideBySide as SideBySide
+DeviceKernels as DeviceKernels, Lending as Lending, SideBySide as SideBySide
 )
 from actorsession.graph.graph import get_default_graph as get_default_graph
 from actorsession.graph.node import NodeDef as NodeDef, TensorSpec as TensorSpec
@@ -90,16 +90,16 @@ __all__ = [
 "ConnectionClosed", "Delivery", "Device", "DeviceArrays", "DeviceAttributes", "DeviceClock",
 "DeviceFactory", "DeviceGroup", "DeviceGroups", "DeviceKernel", "DeviceKernels", "DeviceSet",
 "Frame", "Gradient", "GraphPass", "Hello", "IndexedSlices", "InferContext", "InprocTransport",
-"Kernel", "KernelContext", "Listener", "NOT_DIFFERENTIABLE", "NodeDef", "NotDifferentiable",
-"OnConnection", "OnEvict", "OpDef", "Operation", "OptimiserSettings", "Partition", "PassContext",
-"PassGroup", "PassStatistics", "PlacedGraph", "PluginWarning", "ProtocolError", "REQUIRED",
-"RegisterGradient", "ResourceHost", "RunSignature", "STREAM_LIMIT", "SecurityConfig",
-"SessionFactory", "SessionInterface", "SessionOptions", "Shapes", "SideBySide", "StepGraph",
-"StreamTransport", "Streams", "SumTerm", "TcpTransport", "Tensor", "TensorShape", "TensorSpec",
-"TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder", "VirtualDevices",
-"WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked", "convert_to_tensor",
-"first", "get_default_graph", "many", "merged_shape", "new_incarnation", "no_outputs", "node",
-"one", "op", "parse_address", "prefer_device_type", "register_device_factory",
+"Kernel", "KernelContext", "Lending", "Listener", "NOT_DIFFERENTIABLE", "NodeDef",
+"NotDifferentiable", "OnConnection", "OnEvict", "OpDef", "Operation", "OptimiserSettings",
+"Partition", "PassContext", "PassGroup", "PassStatistics", "PlacedGraph", "PluginWarning",
+"ProtocolError", "REQUIRED", "RegisterGradient", "ResourceHost", "RunSignature", "STREAM_LIMIT",
+"SecurityConfig", "SessionFactory", "SessionInterface", "SessionOptions", "Shapes", "SideBySide",
+"StepGraph", "StreamTransport", "Streams", "SumTerm", "TcpTransport", "Tensor", "TensorShape",
+"TensorSpec", "TlsTransport", "Transport", "TransportError", "UnixTransport", "VariableHolder",
+"VirtualDevices", "WrongPeer", "broadcast", "broadcasts", "by_rank", "check_inputs", "checked",
+"convert_to_tensor", "first", "get_default_graph", "many", "merged_shape", "new_incarnation",
+"no_outputs", "node", "one", "op", "parse_address", "prefer_device_type", "register_device_factory",
 "register_graph_pass", "register_op", "register_session_factory", "register_transport",
 "registered_device_types", "registered_graph_passes", "registered_ops", "registration_scope",
 "same", "scalar", "transport_schemes", "unregister_graph_pass", "unregister_transport"

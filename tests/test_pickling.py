@@ -114,7 +114,7 @@ HOLDERS = names(
     ExponentialMovingAverage ExportOutput Exporter
     ExternalOptimizerInterface FakeSummaryWriter FileWriterCache FusedRNNCell GraphKeys
     GreedyLoadBalancingStrategy HParams Helper Initializer InputPipelineConfig InputSpec ItemHandler KMeans
-    KernelContext KeyValueTensorInitializer Layer LinearOperator MethodNameUpdater ModeKeys Optimizer
+    KernelContext KeyValueTensorInitializer Layer Lending LinearOperator MethodNameUpdater ModeKeys Optimizer
     PredictionKey ProfileOptionBuilder Profiler RandomStrategy Reducer Reduction RegisterGradient RegisterKL
     ReparameterizationType ResizeMethod ResourceHost RunConfig RunHookAdapterForMonitors SKCompat SaveSpec
     SaveableObject Scaffold SecondOrStepTimer ServingInputReceiver SessionCreator SessionFactory

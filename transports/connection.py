@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from transports.delivery import Delivery, OnEnd, OnFrame
 from transports.errors import ConnectionClosed
@@ -67,6 +67,18 @@ class ConnectionStatistics:
     shared_bytes_received: int = 0
 
 
+class SharedMemory(Protocol):
+    """Memory that both ends of a connection share, as a connection knows it."""
+
+    @property
+    def lent(self) -> dict[int, object] | None:
+        """See ``Connection.lent``."""
+
+    @property
+    def reads_peer(self) -> bool:
+        """See ``Connection.reads_peer``."""
+
+
 class Connection(ABC):
     """A bidirectional, ordered and reliable channel for frames to one identified peer.
 
@@ -87,6 +99,7 @@ class Connection(ABC):
     peer: Hello
     wire_version: int
     _delivery: Delivery  # made by the derived class
+    _sharing: SharedMemory | None = None  # by which they share it, if they can
 
     @property
     @abstractmethod
@@ -135,6 +148,21 @@ class Connection(ABC):
             anything is unsent and after the end of the connection; then the loop's thread can write it.
         """
         return False
+
+    @property
+    def lent(self) -> dict[int, object] | None:
+        """What this end has lent to the peer beside frames, by numbers of the caller, who adds and removes it.
+
+        What is left at the end of the connection is kept until the peer has ended its own, or its process has ended.
+        None unless the peer is another process of this host and known to share memory: asking for it may have that
+        found out.
+        """
+        return None if self._sharing is None else self._sharing.lent
+
+    @property
+    def reads_peer(self) -> bool:
+        """Whether what the peer has lent is there: this end shares memory with it, and has not ended."""
+        return self._sharing is not None and self._sharing.reads_peer
 
     def hold_writes(self) -> AbstractContextManager[None]:
         """Return a context in which writes to all connections of this event loop are held.

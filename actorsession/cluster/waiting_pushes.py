@@ -15,14 +15,14 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.peer_links import PeerLinks
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import InvalidArgumentError, OpError, error_to_wire, from_exception
+from actorsession.errors import OpError, error_to_wire, from_exception
 from actorsession.graph.held_arrays import bytes_held
+from actorsession.graph.lending import Lent
 from actorsession.messages.step_frames import fault_of
 from actorsession.messages.worker import WORKER, CleanupGraph, EndGroup, ValuesLost
-from actorsession.plan.rendezvous_key import parse_key
 from actorsession.records import dataclass
 from actorsession.rpc.link import Link
-from actorsession.rpc.pushes import Pushed
+from actorsession.rpc.pushes import Pushed, of_value
 
 __all__ = ["Told", "WaitingPushes"]
 
@@ -102,18 +102,11 @@ class WaitingPushes:
 
 def _of_value(message: Pushed, error: OpError) -> OpError:
     """Return the error of values that cannot be sent, with the node and the device of the first of them."""
+    if error.node is not None:
+        return error
     sent = zip(message.keys, message.values, message.dead, strict=True)
-    faults = ((key, fault_of(value)) for key, value, dead in sent if not dead)
+    faults = ((key, fault_of(value)) for key, value, dead in sent if not dead and type(value) is not Lent)
     # Each of them alone may be one that can be sent.
     text, fault = next((unsendable for unsendable in faults if unsendable[1]), (message.keys[0], error))
     assert fault is not None
-    try:
-        key = parse_key(text)
-    except InvalidArgumentError:  # which the receiver would refuse, too
-        return fault
-    node = key.tensor.removeprefix("^").partition(":")[0] or None
-    located = type(fault)(
-        f"the value of {key.tensor or key.edge_name} cannot be sent to {key.dst_device}: {fault.message}"
-    )
-    located.__cause__ = fault
-    return located.locate(node=node, device=key.src_device, task=key.src_task)
+    return of_value(text, fault)

@@ -34,6 +34,7 @@ __all__ = [
     "DeviceClock",
     "DeviceKernel",
     "DeviceKernels",
+    "Lending",
     "all_to_host_of",
     "arrays_of",
     "can_compile",
@@ -84,6 +85,32 @@ class DeviceClock(Protocol):
 
     def seconds(self, since: Any, until: Any) -> float:
         """Return the time between the moments in which the device reaches two marks; wait for both."""
+
+
+class Lending(Protocol):
+    """How devices of a type lend arrays to those of other processes of the host, which copy them.
+
+    Device types of a family that lend understand each other's tickets.
+    """
+
+    def lend(self, array: Any) -> bytes | None:
+        """Return a ticket by which another process can copy an array; ``None`` if it has to go by the host.
+
+        The array is kept, and is not written to, until ``release`` is called with the ticket.
+        """
+
+    def take(self, device: str, ticket: bytes) -> Any:
+        """Return a copy of an array that another process lends; ``None`` if this process cannot reach its memory.
+
+        It goes by the host then, and so does all that follows from that device to this one. A ticket may be any bytes.
+
+        Args:
+            device: full name of the device that the copy is for; the copy is complete when this returns.
+            ticket: what ``lend`` has returned in the other process.
+        """
+
+    def release(self, ticket: bytes) -> None:
+        """End a loan, whether the array was copied or not; called once, in any thread."""
 
 
 class Begun(Protocol):
@@ -164,6 +191,10 @@ class DeviceKernels:
             in that of the host.
         family: a name that device types share whose ``to_device`` takes each other's arrays: between devices of one
             task, values go directly then. ``None`` for a type whose values always go as numpy arrays.
+        lending: lends arrays to devices of the family in other processes of the host; ``None`` if they go as numpy
+            arrays there.
+        staged: returns what makes an array of the device with a full name one of the host, in memory that is only to be
+            held until the value was sent to another task. ``None``, as it may give too, if that is ``to_host``.
         clock: returns the clock of the device with a full name; ``None``, as it may give too, if kernels have run when
             they return.
         all_to_host: returns what makes several arrays of the device with a full name those of the host at once, as many
@@ -187,6 +218,8 @@ class DeviceKernels:
     family: str | None = None
     clock: Callable[[str], DeviceClock | None] | None = None
     all_to_host: Callable[[str], Callable[..., Sequence[Any]] | None] | None = None
+    lending: Lending | None = None
+    staged: Callable[[str], Callable[[Any], Any] | None] | None = None
     side_by_side: SideBySide | None = None
     groups: Mapping[str, DeviceGroups] = field(default_factory=dict)
     compiler: Compiler | None = None
@@ -279,7 +312,9 @@ def all_to_host_of(device: str) -> Callable[..., Sequence[Any]] | None:
 
 
 def peer_arrays(source: str, target: str) -> DeviceArrays | None:
-    """Return the arrays of a device that takes those of another device as they are; ``None`` if it does not.
+    """Return the arrays of a device that takes those of another device without the host; ``None`` if it does not.
+
+    Those of another task are lent, if the host of both is one.
 
     Args:
         source: full name of the other device.
@@ -288,7 +323,8 @@ def peer_arrays(source: str, target: str) -> DeviceArrays | None:
     ours, theirs = kernels_of(source), kernels_of(target)
     if ours is None or theirs is None or ours.family is None or ours.family != theirs.family:
         return None
-    return theirs.arrays(target) if device_task(source) == device_task(target) else None
+    lends = ours.lending is not None and theirs.lending is not None
+    return theirs.arrays(target) if lends or device_task(source) == device_task(target) else None
 
 
 def definition_of(context: KernelContext) -> OpDef:

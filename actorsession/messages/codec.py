@@ -30,7 +30,7 @@ from actorsession.messages.registry import VOCABULARY
 __all__ = ["UnreadableMessage", "decode", "encode", "lost_message"]
 
 _BEAT, _CALL, _TELL, _REPLY, _FAILURE, _CANCEL = range(6)
-_GOODBYE = 16  # those between are the kinds of step frames
+_GOODBYE = 19  # those between are the kinds of step frames
 
 _CALL_ID_LIMIT = 2**63  # the range that every msgpack implementation supports
 

@@ -15,10 +15,16 @@ that a link has not carried before. Links call this module; it imports the value
     push        [13, step id, key, value, key, value...]
     received    [14, call]: the values of a run have reached its caller
     traced push [15, step id, when it was sent, bytes unsent before it, key, value, key, value...]
+    lend        [16, step id, when it was sent or 0, bytes unsent before it, key, loan, ticket, key, loan, ticket...]
+    returned    [17, loan, loan...]: lent arrays that were copied, or are not needed
+    refused     [18, loan, loan...]: lent arrays that cannot be read; they go by the host, as pushes
 
 RunStep and PartialRun go from a client to a master, RunGraph from a master to a worker, a push
 from worker to worker. What a run asks for beside its values stands in a ``StepRequest``, a ``CallRequest`` or
 a ``GraphRequest``; most runs ask for nothing. The setup of a partial run is a RunStep.
+
+A lend goes from worker to worker, to a process of the same host, in place of a push. A loan is a number of the
+sender's; a ticket is bytes of its device type, by which the receiver's device copies the array.
 
 A value is a *form* and a *content*. The form of a tensor is a string of bytes, a number of its dtype and its
 sizes; the content is its bytes, or the number of a segment of the frame. Any other value, such as a tensor of
@@ -48,13 +54,14 @@ from actorsession.records import dataclass
 from transports.host import current_host
 
 __all__ = [
-    "CANCEL", "DONE", "FAIL", "GONE", "NO_VALUES", "PARTIAL_RUN", "PUSH", "RECEIVED", "RUN_GRAPH", "RUN_STEP",
-    "SHORT_STARTS", "TRACED_PUSH", "CallRequest", "GraphRequest", "StepRequest", "WireValues", "done_bytes",
-    "extra_from_wire", "extra_to_wire", "fault_of", "is_moment", "is_step_frame", "read_ahead", "read_error",
-    "read_header", "read_value", "write_header", "write_value",
+    "CANCEL", "DONE", "FAIL", "GONE", "LEND", "NO_VALUES", "PARTIAL_RUN", "PUSH", "RECEIVED", "REFUSED", "RETURNED",
+    "RUN_GRAPH", "RUN_STEP", "SHORT_STARTS", "TRACED_PUSH", "CallRequest", "GraphRequest", "StepRequest", "WireValues",
+    "done_bytes", "extra_from_wire", "extra_to_wire", "fault_of", "is_moment", "is_step_frame", "read_ahead",
+    "read_error", "read_header", "read_value", "write_header", "write_value",
 ]  # fmt: skip
 
 RUN_STEP, PARTIAL_RUN, RUN_GRAPH, DONE, FAIL, GONE, CANCEL, PUSH, RECEIVED, TRACED_PUSH = range(6, 16)
+LEND, RETURNED, REFUSED = range(16, 19)
 """The kinds of step frames; those of envelopes are below."""
 
 # The first bytes of msgpack lists: of up to 15 items, and of those with a length of two and of four bytes.
@@ -63,7 +70,7 @@ _SHORT, _LONG, _LONGEST = 0x90, 0xDC, 0xDD
 _KIND_AT = {_LONG: 3, _LONGEST: 5}
 
 SHORT_STARTS = frozenset(
-    bytes([_SHORT | length, kind]) for length in range(2, 16) for kind in range(RUN_STEP, TRACED_PUSH + 1)
+    bytes([_SHORT | length, kind]) for length in range(2, 16) for kind in range(RUN_STEP, REFUSED + 1)
 )
 """The first two bytes of most step frames, for those who would rather not call ``is_step_frame``."""
 
@@ -101,9 +108,9 @@ def is_step_frame(header: Buffer) -> bool:
     """Return whether a header is that of a step frame, rather than an envelope; any bytes are accepted."""
     length = len(header)
     if length > 1 and header[0] & 0xF0 == _SHORT:  # nearly all
-        return RUN_STEP <= header[1] <= TRACED_PUSH
+        return RUN_STEP <= header[1] <= REFUSED
     at = _KIND_AT.get(header[0], length) if length else length
-    return at < length and RUN_STEP <= header[at] <= TRACED_PUSH
+    return at < length and RUN_STEP <= header[at] <= REFUSED
 
 
 # Encodes the header of a step frame, a list. To make a packer allocates a buffer, which costs more than most

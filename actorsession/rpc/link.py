@@ -223,6 +223,16 @@ class LinkWriter:
         """See ``FrameWriter.write_from_thread``."""
         return self._connection.write_from_thread
 
+    @property
+    def lent(self) -> dict[int, object] | None:
+        """See ``FrameWriter.lent``."""
+        return self._connection.lent
+
+    @property
+    def reads_peer(self) -> bool:
+        """See ``FrameWriter.reads_peer``."""
+        return self._connection.reads_peer
+
     def write(self, header: bytes, segments: Sequence[Buffer], what: str = "step", *, bulk: bool = False) -> None:
         """Send a frame, which ``what`` names in errors; see ``send``."""
         if self._end.error is not None:

@@ -36,10 +36,13 @@ from actorsession.messages.step_frames import (
     DONE,
     FAIL,
     GONE,
+    LEND,
     NO_VALUES,
     PARTIAL_RUN,
     PUSH,
     RECEIVED,
+    REFUSED,
+    RETURNED,
     RUN_GRAPH,
     RUN_STEP,
     TRACED_PUSH,
@@ -220,8 +223,10 @@ class StepCalls:
             ProtocolError: the bytes are not those of a step frame.
         """
         kind, number = unpack_start(start, 2)
-        if kind in (PUSH, TRACED_PUSH):
+        if kind in (PUSH, TRACED_PUSH, LEND):
             self.pushes.on_lost(number, error)
+        elif kind in (RETURNED, REFUSED):
+            raise error  # what was lent is kept until the end of the link
         elif kind == CANCEL:
             self.served.receive_cancel([kind, number])
         elif kind == RECEIVED:
@@ -286,6 +291,9 @@ _RECEIVERS: dict[int, tuple[str, Callable[[Any, list[Any], Buffer, Sequence[Buff
     RECEIVED: ("served", ServedRuns.receive_received),
     PUSH: ("pushes", Pushes.receive),
     TRACED_PUSH: ("pushes", Pushes.receive_traced),
+    LEND: ("pushes", Pushes.receive_lent),
+    RETURNED: ("pushes", Pushes.receive_returned),
+    REFUSED: ("pushes", Pushes.receive_refused),
     DONE: ("", StepCalls._receive_done),
     FAIL: ("", StepCalls._receive_fail),
     GONE: ("", StepCalls._receive_gone),

@@ -174,7 +174,10 @@ def joined_steps(task: str, client: str) -> tuple[StepCalls, StepCalls]:
 
 
 class StepLine:
-    """What step frames are sent over: never from a thread, and never congested."""
+    """What step frames are sent over: never from a thread, and never congested; nothing is lent over it."""
+
+    lent: dict[int, object] | None = None
+    reads_peer = False
 
     def __init__(self, write: Callable[[bytes, Sequence[Any]], None]) -> None:
         self.write = write

@@ -711,6 +711,23 @@ async def test_tasks_of_a_cluster_have_devices_of_the_types_that_are_asked_for()
         np.testing.assert_array_equal(await session.run(add), [2.0, 3.0])
 
 
+@pytest.mark.process
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU with CUDA")
+async def test_a_tensor_goes_from_one_process_to_the_gpu_of_another() -> None:
+    large = np.arange(1 << 16, dtype="f4")
+    with Graph().as_default() as graph, graph.device("/job:worker/task:0/gpu:0"):
+        x = ops.placeholder("float32", None)
+        y = x * 2.0
+        with graph.device("/job:worker/task:1/gpu:0"):
+            z = y + 1.0
+    async with (
+        LocalCluster({"worker": 2}, devices={"GPU": 1}) as cluster,
+        AsyncSession(cluster.target("worker"), graph=graph) as session,
+    ):
+        for number in range(20):
+            np.testing.assert_array_equal(await session.run(z, {x: large + number}), (large + number) * 2.0 + 1.0)
+
+
 def test_a_type_that_is_not_asked_for_is_not_there() -> None:
     torch_type = default_device.TORCH
     with Session() as session:

@@ -12,11 +12,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 
 import actorsession.compat.v1 as tf
-from actorsession import ConfigProto, GPUOptions, Graph, Session, as_dtype, ops
+from actorsession import AsyncSession, ConfigProto, GPUOptions, Graph, Session, as_dtype, ops
 from actorsession.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
@@ -25,14 +26,16 @@ from actorsession.errors import (
     UnimplementedError,
 )
 from actorsession.extend import DeviceKernel, DeviceKernels, register_device_factory, registration_scope
+from tests.cluster.kit import InProcess
 from tests.default_device import LOCAL, TYPE
+from tests.loops import run_to_end
 from tests.ops.table.row import Row
 from tests.ops.test_table import EVERY, skip_without
 from tests.rows import for_each
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from actorsession.devices.torch import arrays, factories  # noqa: E402 (needs torch)
+from actorsession.devices.torch import arrays, factories, lending  # noqa: E402 (needs torch)
 from tests.devices.test_torch_table import KERNELS  # noqa: E402 (needs torch)
 
 CUDA, MPS = factories.TorchGpu.kinds
@@ -314,6 +317,167 @@ def test_several_tensors_come_to_the_host_with_one_wait() -> None:
     for tensor in pinned.staged:
         tensor.zero_()  # the memory is used again
     assert got[0].tolist() == [0.0, 2.0]
+
+
+@for_each("target", ["CPU:0", "GPU:1"])
+def test_what_is_sent_to_another_task_goes_through_pinned_memory_and_what_is_fetched_alone_does_not(
+    target: str,
+) -> None:
+    """A tensor for a GPU of another task goes so if it cannot be lent, as within one process."""
+    pinned = Pinned()
+    pinned.pins = True
+    large = np.ones((1 << 16,), "f4")
+
+    async def main() -> None:
+        with Graph().as_default() as graph, graph.device("/job:worker/task:0/gpu:0"):
+            x = ops.placeholder("float32", None)
+            y = x * 2.0
+            with graph.device(f"/job:worker/task:1/device:{target}"):
+                z = y + 1.0
+        config = ConfigProto(device_count={"GPU": 2})
+        async with InProcess({"worker": 2}, config=config) as cluster, AsyncSession(cluster.target(), graph) as session:
+            np.testing.assert_array_equal(await session.run(y, {x: large}), large * 2.0)
+            assert pinned.staged == []
+            for value, staged in ((large, 1), (np.zeros(arrays._MOST_STAGED // 4 + 1, "f4"), 1), (large[:4], 2)):
+                np.testing.assert_array_equal(await session.run(z, {x: value}), value * 2.0 + 1.0)
+                assert len(pinned.staged) == staged
+
+    with registration_scope():
+        register_device_factory("GPU", ThreeGpus(arrays=lambda number: pinned))
+        run_to_end(main())
+
+
+# -- lending ---------------------------------------------------------------------------------------
+class SharingCpu(lending.CudaLending):
+    """Lends tensors of the CPU by functions that stand in for those of CUDA."""
+
+    def __init__(self, seen: int = 2) -> None:
+        super().__init__(lambda device: arrays.TorchArrays())
+        self.shared: list[Any] = []
+        self.readers: list[int] = []
+        self.waited: list[Any] = []
+        self.seen = seen  # how many GPUs this process sees
+        self.fails: Exception | None = None
+
+    def _share(self, array: Any) -> tuple[Any, ...]:
+        if self.fails is not None:
+            raise self.fails
+        self.shared.append(array.untyped_storage())
+        self.readers.append(1)
+        number = len(self.shared) - 1
+        return 1, b"%64d" % number, self.shared[-1].nbytes(), 512, b"/torch_1_22_3", number, b"\x00" * 64, True
+
+    def _open(self, number: int, ticket: Any) -> Any:
+        if self.fails is not None:
+            raise self.fails
+        assert (number, ticket.offset, ticket.event, ticket.waits) == (1, 512, b"\x00" * 64, True)
+        return self.shared[int(ticket.handle)]
+
+    def _count_down(self, counters: bytes, counter: int) -> None:
+        assert counters == b"/torch_1_22_3"
+        self.readers[counter] -= 1
+
+    def _wait(self, device: Any) -> None:
+        self.waited.append(device)
+
+    def _name_of(self, number: int) -> str:
+        return f"GPU-{number}"
+
+    def _number_of(self, name: str) -> int | None:
+        return next((n for n in range(self.seen) if self._name_of(n) == name), None)
+
+
+GPU = f"{LOCAL}GPU:0"
+LENT: dict[str, Any] = {
+    "a vector": lambda: torch.arange(4.0),
+    "every other column": lambda: torch.arange(12.0).reshape(3, 4)[1:, ::2],
+    "a transposed matrix": lambda: torch.arange(6.0, dtype=torch.float64).reshape(2, 3).T,
+    "one number many times": lambda: torch.tensor([2.0]).expand(3),
+    "half precision": lambda: torch.ones(3, dtype=torch.bfloat16),
+    "a scalar": lambda: torch.tensor(True),
+}
+
+
+@for_each("name", list(LENT))
+def test_a_ticket_is_plain_values_by_which_a_tensor_is_copied(name: str) -> None:
+    tensor, shares = LENT[name](), SharingCpu()
+    ticket = shares.lend(tensor)
+    assert ticket is not None
+    assert {*map(type, msgpack.unpackb(ticket))} == {str, list, int, bytes, bool}
+    copy = shares.take(GPU, ticket)
+    assert copy is not None
+    assert (copy.dtype, copy.shape, copy.is_contiguous()) == (tensor.dtype, tensor.shape, True)
+    assert copy.tolist() == tensor.tolist()
+    assert copy.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr()
+    assert shares.waited == [torch.device("cpu")]  # until the copy is complete
+    shares.release(ticket)
+    assert shares.readers == [0]
+
+
+@for_each("tensor", [torch.ones(2, dtype=torch.complex64).conj(), torch.ones(0)], ids=["lazy conjugate", "empty"])
+def test_some_tensors_go_by_the_host(tensor: Any) -> None:
+    assert SharingCpu().lend(tensor) is None
+
+
+def test_where_cuda_refuses_tensors_go_by_the_host_and_that_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    for other in (False, True):
+        caplog.clear()
+        shares = SharingCpu()
+        ticket = shares.lend(torch.ones(2))
+        assert ticket is not None
+        shares.fails = RuntimeError("CUDA error: invalid resource handle")
+        with caplog.at_level(logging.WARNING):
+            for _ in range(2):
+                assert (shares.take(GPU, ticket) if other else shares.lend(torch.ones(2))) is None
+        what = "read from" if other else "lent to"
+        assert [r.getMessage() for r in caplog.records] == [
+            f"tensors of a GPU cannot be {what} another process by CUDA, and go by the host: "
+            "CUDA error: invalid resource handle"
+        ]
+
+
+def test_a_process_that_does_not_see_the_gpu_reads_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    ticket = SharingCpu().lend(torch.ones(2))
+    assert ticket is not None
+    with caplog.at_level(logging.WARNING):
+        assert SharingCpu(seen=1).take(GPU, ticket) is None
+    assert "does not see the GPU GPU-1" in caplog.text
+
+
+# What a part of a ticket for four floats must not be, by its place.
+SPOILT: dict[int, list[Any]] = {
+    0: ["int8", 5],
+    1: [[2**40], [-1], [0], [1.0], [1, 1], [1] * 65, 3],
+    2: [[-1], [2**62]],
+    3: [3, -1],
+    4: [b"GPU"],
+    5: ["handle", b"x" * 5000],
+    6: [15, -1],
+    7: [None, -1],
+    8: [b"/etc", b"/torch_1_22_3x", "/torch_1_22_3"],
+    9: [10_000, -1],
+    10: [0],
+    11: [1],
+}
+
+
+@for_each("part, value", [(part, value) for part, spoilt in SPOILT.items() for value in spoilt])
+def test_what_is_no_ticket_is_refused(part: int, value: Any) -> None:
+    shares = SharingCpu()
+    ticket = shares.lend(torch.ones(4))
+    assert ticket is not None
+    parts = msgpack.unpackb(ticket)
+    parts[part] = value
+    with pytest.raises(InvalidArgumentError, match="this is no ticket for a tensor of a GPU"):
+        shares.take(GPU, msgpack.packb(parts))
+
+
+@for_each(
+    "ticket", [b"", b"\xc1", b"\x90", msgpack.packb(["float32"] * 13), msgpack.packb({}), b"\xdd\xff\xff\xff\xff"]
+)
+def test_bytes_that_are_no_ticket_are_refused(ticket: bytes) -> None:
+    with pytest.raises(InvalidArgumentError, match="this is no ticket for a tensor of a GPU"):
+        SharingCpu().take(GPU, ticket)
 
 
 # -- Apple's GPUs ----------------------------------------------------------------------------------

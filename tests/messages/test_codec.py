@@ -113,7 +113,7 @@ BAD_ENVELOPES: list[tuple[Any, str]] = [
     (None, "an envelope must be a list"),
     ({}, "an envelope must be a list"),
     ([], "an envelope must be a list"),
-    (["call"], "the kind of an envelope must be 0 to 5 or 16, found 'call'"),
+    (["call"], "the kind of an envelope must be 0 to 5 or 19, found 'call'"),
     ([6], "found 6"),
     ([-1], "found -1"),
     ([True], "found True"),

@@ -21,6 +21,7 @@ from actorsession.messages.step_frames import (
     PARTIAL_RUN,
     PUSH,
     RECEIVED,
+    REFUSED,
     RUN_GRAPH,
     RUN_STEP,
     TRACED_PUSH,
@@ -392,9 +393,9 @@ def test_no_envelope_is_taken_for_a_step_frame(envelope: Any) -> None:
 
 @for_each("items", [0, 1, 13, 14, 20, 70_000])
 def test_a_step_frame_is_known_by_its_kind_however_long_its_list_is(items: int) -> None:
-    for kind in range(RUN_STEP, TRACED_PUSH + 1):
+    for kind in range(RUN_STEP, REFUSED + 1):
         assert is_step_frame(write_header([kind, 1, *[None] * items]))
-    assert not is_step_frame(write_header([TRACED_PUSH + 1, 1, *[None] * items]))
+    assert not is_step_frame(write_header([REFUSED + 1, 1, *[None] * items]))
     assert not is_step_frame(write_header([RUN_STEP - 1, 1, *[None] * items]))
 
 

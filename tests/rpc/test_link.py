@@ -713,7 +713,7 @@ async def test_a_bad_call_is_answered_with_a_protocol_error_and_the_link_stays(w
         (b"", "cannot decode"),
         (b"\xc1", "cannot decode"),
         (pack({"call": 1}), "an envelope must be a list"),
-        (pack([17]), "the kind of an envelope"),
+        (pack([20]), "the kind of an envelope"),
         (pack([2, "desk", ["nope"]]), "unknown message tag"),
         (pack([1, "x", "desk", None, ["test.say", "x"]]), "a call id must be an int"),
     ],

@@ -11,15 +11,20 @@ import pytest
 
 from actorsession import errors
 from actorsession.actors import Children
+from actorsession.extend import DeviceFactory, DeviceKernels, register_device_factory, registration_scope
+from actorsession.graph import lending
 from actorsession.graph.codec import Buffer
 from actorsession.messages.step_frames import (
     CANCEL,
     DONE,
     FAIL,
     GONE,
+    LEND,
     PARTIAL_RUN,
     PUSH,
     RECEIVED,
+    REFUSED,
+    RETURNED,
     RUN_GRAPH,
     RUN_STEP,
     TRACED_PUSH,
@@ -67,6 +72,9 @@ class End:
     def _plan(self, plan: list[Any]) -> StepProgram:
         self.planned.append(plan)
         return self.program
+
+    lent: dict[int, object] | None = None
+    reads_peer = True
 
     def write(self, header: bytes, segments: Sequence[Buffer]) -> None:
         if self.error is not None:
@@ -840,6 +848,158 @@ async def test_keys_beyond_the_limit_travel_as_text() -> None:
     assert there.pushed[-1].keys == keys[-2:]
 
 
+# -- values that are lent --------------------------------------------------------------------------
+class Lender:
+    """Lends lists of numbers, and notes what becomes of the loans."""
+
+    def __init__(self) -> None:
+        self.lent: dict[bytes, Any] = {}
+        self.taken: Callable[[bytes], Any] = lambda ticket: list(self.lent[ticket])
+
+    def lend(self, array: Any) -> bytes | None:
+        ticket = b"ticket %d" % len(self.lent)
+        self.lent[ticket] = array
+        return ticket
+
+    def take(self, device: str, ticket: bytes) -> Any:
+        assert device == f"{THERE}/device:LIST:1"
+        return self.taken(ticket)
+
+    def release(self, ticket: bytes) -> None:
+        del self.lent[ticket]
+
+
+class Numbers(list[float]):
+    """An array of the device."""
+
+    nbytes, shape = 1 << 20, (3,)
+
+
+HERE, THERE = (f"/job:worker/replica:0/task:{index}" for index in range(2))
+
+
+def lent_key(edge: int = 0, device: str = "LIST:1") -> str:
+    return f"{HERE}/device:LIST:0;{7:016x};{THERE}/device:{device};edge_{edge}_y:0;0:0"
+
+
+def lender_of_lists() -> Lender:
+    """Registers a device type whose arrays are lent."""
+    lender = Lender()
+    arrays: Any = mock.Mock(to_host=np.array)
+
+    class Lists(DeviceFactory):
+        kernels = DeviceKernels(arrays=lambda device: arrays, rows={}, family="lists", lending=lender)
+
+    register_device_factory("LIST", Lists())
+    return lender
+
+
+@pytest.fixture
+def lender(registrations: None) -> Lender:
+    return lender_of_lists()
+
+
+def lent_values(count: int = 1) -> list[Any]:
+    convert = lending.conversion_to(f"{HERE}/device:LIST:0", f"{THERE}/device:LIST:1")
+    assert convert is not None
+    return [convert(Numbers([1.0, 2.0, edge])) for edge in range(count)]
+
+
+def lending_ends() -> tuple[End, End]:
+    here, there = End(), End()
+    here.lent, there.lent = {}, {}
+    return here, there
+
+
+async def test_what_is_lent_is_copied_and_returned(lender: Lender) -> None:
+    here, there = lending_ends()
+    pushed = push((lent_key(), lent_values()[0]), (lent_key(1), np.float32(3.0)), (lent_key(2), None))
+    here.calls.pushes.push(pushed)
+    assert [wire[0] for wire, _ in here.sent] == [LEND, PUSH]
+    carry(here, there)
+    assert [*lender.lent] == [b"ticket 0"]
+    assert there.take()[0][0] == RETURNED
+    assert [(m.keys, m.values, m.dead) for m in there.pushed] == [
+        ([lent_key()], [[1.0, 2.0, 0]], [False]),
+        ([lent_key(1), lent_key(2)], [3.0, None], [False, True]),
+    ]
+    here.receive(RETURNED, *(here.lent or ()))
+    assert (here.lent, lender.lent) == ({}, {})
+
+
+async def test_what_cannot_be_read_is_pushed_and_the_devices_lend_nothing_any_more(lender: Lender) -> None:
+    here, there = lending_ends()
+    lender.taken = lambda ticket: None if ticket == b"ticket 0" else 5.0
+    first, second, third = lent_values(3)
+    here.calls.pushes.push(push((lent_key(), first), (lent_key(1), second)))
+    exchange(here, there)
+    assert [(m.keys, m.values) for m in there.pushed] == [([lent_key(1)], [5.0])]
+    assert lender.lent == {}
+    here.calls.pushes.push(push((lent_key(2), third)))
+    assert [wire[0] for wire, _ in here.sent] == [PUSH, PUSH]
+    carry(here, there)
+    assert told(there.pushed)[1:] == told([push((lent_key(), [1.0, 2.0])), push((lent_key(2), [1.0, 2.0]))])
+
+
+@for_each(
+    "error, kind",
+    [(errors.OutOfRangeError("why"), errors.OutOfRangeError), (MemoryError("why"), errors.ResourceExhaustedError)],
+)
+async def test_a_copy_that_fails_is_an_error_of_the_step_and_is_returned(error: Exception, kind: Any) -> None:
+    with registration_scope():
+        lender = lender_of_lists()
+        lender.taken = mock.Mock(side_effect=error)
+        here, there = lending_ends()
+        here.calls.pushes.push(push(*[(lent_key(edge), value) for edge, value in enumerate(lent_values(2))]))
+        exchange(here, there)
+        ((step_id, lost),) = there.lost
+        assert (step_id, type(lost), lost.node, lost.device) == (9, kind, "y", f"{THERE}/device:LIST:1")
+        assert "the value of y:0 cannot be taken from /job:worker/replica:0/task:0/device:LIST:0: " in lost.message
+        assert "why" in lost.message
+        assert (there.pushed, here.lent, lender.lent) == ([], {}, {})
+
+
+async def test_what_was_copied_when_the_link_was_lost_is_not_used(lender: Lender) -> None:
+    """Its memory may have been written to before."""
+    here, there = lending_ends()
+    there.reads_peer = False
+    here.calls.pushes.push(push((lent_key(), lent_values()[0])))
+    exchange(here, there)
+    assert [(step, type(lost)) for step, lost in there.lost] == [(9, errors.UnavailableError)]
+    assert there.pushed == []
+
+
+@for_each("device", ["CPU:0", "OTHER:0"])
+async def test_a_device_that_lends_nothing_takes_nothing(device: str) -> None:
+    end = End()
+    end.receive(LEND, 9, 0.0, 0, lent_key(device=device), 1, b"ticket")
+    assert [type(lost) for _, lost in end.lost] == [errors.FailedPreconditionError]
+    end.receive(LEND, 9, 0.0, 0, "no key", 2, b"ticket")
+    assert [type(lost) for _, lost in end.lost[1:]] == [errors.InvalidArgumentError]
+    assert end.take() == [[RETURNED, 1], [RETURNED, 2]]
+
+
+async def test_what_fails_as_it_is_lent_is_an_error_of_its_node(lender: Lender) -> None:
+    here, _ = lending_ends()
+    values = lent_values(2)
+    here.calls.pushes.push(push((lent_key(), values[0])))
+    here.take()
+    lender.lend = mock.Mock(side_effect=RuntimeError("why"))  # type: ignore[method-assign]
+    words = "the value of y:0 cannot be sent to .*/task:1/device:LIST:1: RuntimeError: why"
+    with pytest.raises(errors.OpError, match=words) as raised:
+        here.calls.pushes.push(push((lent_key(1), values[1])))
+    assert (raised.value.node, raised.value.device) == ("y", f"{HERE}/device:LIST:0")
+    assert here.sent == []
+
+
+async def test_what_cannot_be_sent_is_lent_no_longer(lender: Lender) -> None:
+    here, _ = lending_ends()
+    here.error = errors.UnavailableError("lost")
+    with pytest.raises(errors.UnavailableError, match="lost"):
+        here.calls.pushes.push(push((lent_key(), lent_values()[0])))
+    assert (here.lent, lender.lent) == ({}, {})
+
+
 # -- what a peer must not do -----------------------------------------------------------------------
 @for_each(
     "wire, words",
@@ -870,6 +1030,13 @@ async def test_keys_beyond_the_limit_travel_as_text() -> None:
             ([TRACED_PUSH, 1, *found, "key", None, None], "a moment and a number of bytes")
             for found in ([], [1.0], [None, 0], [1, 0], [-1.0, 0], [float("nan"), 0], [1e11, 0], [1.0, -1], [1.0, 0.0])
         ],
+        *[
+            ([LEND, 1, 0.0, 0, *item], "a key, a number and a ticket")
+            for item in (["key"], ["key", 1], [0, 1, b""], ["key", 1.0, b""], ["key", True, b""], ["key", 1, "ticket"])
+        ],
+        ([LEND, 1, 0.0], "a moment and a number of bytes"),
+        *[([kind, number], "nothing is lent as number") for kind in (RETURNED, REFUSED) for number in (0, 2**62)],
+        ([RETURNED, 1, None], "nothing is lent as number"),
         ([TRACED_PUSH, 1, 1.0], "a moment and a number of bytes"),
         ([TRACED_PUSH, 1, 1.0, 0, "key"], "three items for each value"),
         ([5, 1], "unknown kind of step frame: 5"),

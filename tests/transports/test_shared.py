@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 import sys
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -866,6 +867,55 @@ async def test_what_was_lent_to_a_process_returns_when_it_is_killed_and_not_when
                 child.kill()
                 await child.wait()
             done.set()
+
+
+class Thing:
+    """What is lent beside segments."""
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("no_patience")
+async def test_what_is_lent_beside_segments_is_kept_as_long_as_the_process_may_read_it() -> None:
+    ready: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def serve(connection: Connection) -> None:
+        before = connection.lent
+        assert before is None  # the peer has not answered the offer yet
+        await until_ready(connection)
+        ready.set_result(connection)
+        await done.wait()
+
+    async with await listen(LOOPBACK, replace(PS, pid=os.getpid()), serve) as listener:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _READER, listener.address, cwd=Path(__file__).parents[2]
+        )
+        try:
+            async with asyncio.timeout(60):
+                connection = await ready
+                lent = connection.lent
+                assert lent == {}
+                thing = lent[1] = Thing()
+                there = weakref.ref(thing)
+                del thing, lent
+                child.send_signal(signal.SIGSTOP)  # it will go on, and read what has come
+                connection.abort()
+                assert connection.lent is None
+                await asyncio.sleep(0)
+                assert there() is not None
+                child.send_signal(signal.SIGKILL)
+                await child.wait()
+                await until(lambda: there() is None)
+        finally:
+            if child.returncode is None:
+                child.kill()
+                await child.wait()
+            done.set()
+
+
+async def test_nothing_is_lent_beside_segments_within_a_process(ends: tuple[Connection, Connection]) -> None:
+    assert [end.lent for end in ends] == [None, None]
+    assert [end.reads_peer for end in ends] == [True, True]
 
 
 async def until_ready(connection: Connection) -> None:

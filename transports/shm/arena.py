@@ -99,6 +99,10 @@ class Arena:
         self._trim_due = False
         self._unreturned: list[tuple[int, Sequence[object]]] = []
 
+    def belongs_to(self, pid: int) -> bool:
+        """Return whether the arena is that of a process."""
+        return self._owner == pid
+
     # -- places ------------------------------------------------------------------------------------
 
     def allocate(self, length: int) -> Place | None:
@@ -255,15 +259,10 @@ class Arena:
         with self._lock:
             if self.descriptor < 0:
                 return False  # the file goes with the last reader's mapping
-            left = [entry for entry in self._unreturned if self._is_locked(entry[0])]
+            left = [entry for entry in self._unreturned if is_locked(self.descriptor, entry[0])]
             ended, self._unreturned = self._unreturned, left
         del ended
         return bool(left)
-
-    def _is_locked(self, number: int) -> bool:
-        lock = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
-        holder = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, lock)
-        return bool(_LOCK.unpack(holder)[0] != fcntl.F_UNLCK)
 
     def _begin_trims(self) -> None:
         self._trim_due = True
@@ -309,6 +308,13 @@ class Arena:
             memory = self._memory = mmap.mmap(self.descriptor, self.size)
             self._base = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
         return self._memory
+
+
+def is_locked(descriptor: int, number: int) -> bool:
+    """Return whether a reader has locked the byte of its number in the arena of a descriptor of its owner."""
+    lock = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
+    holder = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, lock)
+    return bool(_LOCK.unpack(holder)[0] != fcntl.F_UNLCK)
 
 
 _CURRENT = threading.Lock()

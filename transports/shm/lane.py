@@ -27,7 +27,7 @@ What was lent to a peer whose connection has ended is kept until the peer cannot
 last buffer is gone, or its process. A reader that keeps buffers of more than a quarter of an arena gets
 copies of what comes after, so that it cannot take all memory of its writer.
 
-The module imports ``arena``, ``connection`` for the mark, ``errors``, ``event``, ``frame`` and ``memory``.
+The module imports ``arena``, ``connection`` for the mark, ``errors``, ``event``, ``frame``, ``loans`` and ``memory``.
 Invariant: a place is not written to while a peer may read it. A part that is never returned costs its writer
 space, not correctness: without space, segments are sent over the stream.
 """
@@ -54,6 +54,7 @@ from transports.event import Event
 from transports.frame import MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, LostFrame, flat
 from transports.host import current_host
 from transports.shm.arena import TOKEN_SIZE, Arena, Place, begin_reader, current_arena, open_arena
+from transports.shm.loans import Loans
 
 # "0" sends everything over the wire.
 SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
@@ -197,6 +198,7 @@ class SharedLane:
         self.has_news = False
         self._waits = False  # whether a call that tells it is scheduled
         self._closed = False
+        self._loans: Loans | None = None
 
     async def wait_for_reader(self, above: int) -> None:
         """Wait while more than ``above`` shared bytes have not been received."""
@@ -211,6 +213,22 @@ class SharedLane:
             arena, number = self._arena, self._number = begin_reader(self._trim_later)
             place = _COUNT.pack(arena.descriptor) + arena.token
             self._send(_OFFER + place + _READER.pack(number))
+
+    @property
+    def lent(self) -> dict[int, object] | None:
+        """See ``Connection.lent``; the first look at it triggers the offer."""
+        if not self._has_offered and not self._closed:
+            self._offer()
+        arena = self._arena
+        if self._loans is None and self._peer_ready and arena is not None and not arena.belongs_to(self._peer_pid):
+            with suppress(OSError):  # no descriptors left
+                self._loans = Loans(arena.descriptor, self._number)
+        return None if self._loans is None else self._loans.lent
+
+    @property
+    def reads_peer(self) -> bool:
+        """See ``Connection.reads_peer``."""
+        return self._mapped is not None
 
     # -- sending -----------------------------------------------------------------------------------
 
@@ -461,6 +479,9 @@ class SharedLane:
     def close(self) -> None:
         """Release all resources of this end; buffers that were returned stay valid."""
         self._closed = True
+        loans, self._loans = self._loans, None
+        if loans is not None:
+            loans.end(_LOOK_EVERY)
         self._unread.clear()
         self.unread = 0
         self._read.set()

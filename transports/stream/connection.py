@@ -134,7 +134,7 @@ class StreamConnection(Connection):
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
         self._shared_sent = self._shared_received = 0
-        self._shared = open_lane(peer.pid, self._write_shared) if shares else None
+        self._sharing = self._shared = open_lane(peer.pid, self._write_shared) if shares else None
         self._threads: ThreadWriter | None = None
         self._is_plain = isinstance(writer, StreamWriter)
         if isinstance(writer, StreamWriter):

@@ -37,6 +37,8 @@ _ALIKE = frozenset({np.dtype(name) for name in ("f4", "f8", "f2", "?", "c8", "c1
 # Bytes of a tensor that comes to the host by way of pinned memory, from which it is copied once more: that copy takes
 # some 50 us for so many. Whether it pays on a GPU was not measured.
 _STAGED = 1 << 20
+# Bytes of a tensor that is sent by way of pinned memory, which torch keeps for good, in powers of two.
+_MOST_STAGED = 1 << 26
 _from_numpy = torch.from_numpy
 Tensor: TypeAlias = torch.Tensor
 
@@ -144,6 +146,16 @@ class TorchArrays:
         arrays = map(self.to_host, moved)
         # What was fetched may be kept for ever, and pinned memory is scarce.
         return [array.copy() if is_small else array for array, is_small in zip(arrays, small, strict=True)]
+
+    def to_pinned(self, value: Any) -> Any:
+        """Return a tensor as a numpy array in pinned memory, if it is not huge; anything else as ``to_host`` does.
+
+        The array is to be dropped soon, because pinned memory is scarce.
+        """
+        if type(value) is Tensor and value.nbytes <= _MOST_STAGED:
+            value = self._staging(value).copy_(value, non_blocking=True)
+            self._wait()
+        return self.to_host(value)
 
     def _staging(self, value: Tensor) -> Tensor:
         """Return memory of the host into which the device can write a tensor while the host goes on."""

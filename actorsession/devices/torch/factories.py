@@ -116,6 +116,8 @@ class TorchGpu(DeviceFactory):
             clock=lambda device: kind.clock(self._number(device)),
             groups=kind.groups(lambda device: self._arrays_of(device).device),
             all_to_host=lambda device: arrays.all_to_host if (arrays := self._arrays_of(device)).pins else None,
+            lending=kind.lending(self._arrays_of),
+            staged=lambda device: arrays.to_pinned if (arrays := self._arrays_of(device)).pins else None,
         )
 
     def list_physical_devices(self) -> Sequence[str]:

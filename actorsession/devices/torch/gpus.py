@@ -10,9 +10,10 @@ from typing import Any
 
 from actorsession.devices.torch.arrays import TorchArrays
 from actorsession.devices.torch.groups import nccl
+from actorsession.devices.torch.lending import cuda_lending
 from actorsession.devices.torch.loading import torch
 from actorsession.graph.collective_call import DeviceGroups
-from actorsession.graph.device_kernels import DeviceClock
+from actorsession.graph.device_kernels import DeviceClock, Lending
 from actorsession.graph.dtypes import DType, complex128, float64
 from actorsession.records import dataclass
 
@@ -31,6 +32,7 @@ class GpuKind:
         limit: has the process take no more than a share of its memory.
         clock: returns its clock, for traces.
         groups: returns the libraries for collectives, given what returns torch's name of a device with a full name.
+        lending: returns what lends its tensors to other processes, given what returns the arrays of a device.
         prepare: is called before the first session has one.
         lacks: the dtypes of TORCH_CPU that it has no tensors of; they stay those of the host. torch does not have all
             its kernels there either, and those of the CPU are asked for what fails.
@@ -43,6 +45,7 @@ class GpuKind:
     limit: Callable[[int, float], None]
     clock: Callable[[int], DeviceClock | None] = lambda number: None
     groups: Callable[[Callable[[str], Any]], Mapping[str, DeviceGroups]] = lambda device: {}
+    lending: Callable[[Callable[[str], TorchArrays]], Lending | None] = lambda arrays: None
     prepare: Callable[[], None] = lambda: None
     lacks: frozenset[DType] = frozenset()
 
@@ -86,6 +89,7 @@ CUDA = GpuKind(
     limit=lambda number, fraction: torch.cuda.set_per_process_memory_fraction(fraction, number),
     clock=CudaClock,
     groups=nccl,
+    lending=cuda_lending,
     prepare=_compute_in_full_precision,
 )
 

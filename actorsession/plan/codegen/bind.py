@@ -29,6 +29,7 @@ from actorsession.graph.device_kernels import (
     kernels_of,
 )
 from actorsession.graph.extension import ExtensionPoint
+from actorsession.graph.lending import staged_of
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.graph.shared_arrays import empty
 from actorsession.plan.abandonment import check_wanted
@@ -38,7 +39,7 @@ from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.outline import LONGEST
 from actorsession.plan.codegen.segment import CompiledPartition, Segment
 from actorsession.plan.codegen.segment_context import SegmentFunction
-from actorsession.plan.codegen.use_def import peer_of
+from actorsession.plan.codegen.use_def import conversion_of
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.rendezvous_key import parse_key
 from transports.host import current_host
@@ -276,9 +277,9 @@ class BoundPartition:
         }
         arrays = arrays_of(self.device)
         if arrays is not None:
-            peers = [peer_of(self.device, key) for key in self.compiled.sends]
             namespace |= {
-                "on_peer": [None if peer is None else peer.to_device for peer in peers],
+                "on_peer": [conversion_of(self.device, key) for key in self.compiled.sends],
+                "staged": staged_of(self.device),
                 "on_device": arrays.to_device,
                 "on_host": arrays.to_host,
                 "own_on_device": arrays.own,

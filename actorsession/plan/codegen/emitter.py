@@ -167,8 +167,10 @@ class Emitter:
         if op is None:
             assert node.op == SEND, f"{node.op} cannot be a node of a segment"
             sent = len(text.sends)
-            if flow.peer(i) is not None:
+            if flow.goes_without_host(i):
                 value = f"on_peer[{sent}]({arguments[0]})"
+            elif flow.is_staged(i):
+                value = f"staged({arguments[0]})"
             else:
                 value = self.on_host(flow.inputs[i][0], arguments[0]) if arguments else "TOKEN"
             self.line(f"C.send({sent}, {value}){comment}", number, "None")

@@ -12,14 +12,16 @@ moved into state without a copy after its last read; anything else is copied.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device_kernels import DeviceArrays, all_to_host_of, definition_of, kernels_of, peer_arrays
+from actorsession.graph.device_kernels import all_to_host_of, definition_of, kernels_of, peer_arrays
 from actorsession.graph.dtypes import bfloat16, float16, resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
+from actorsession.graph.lending import conversion_to, staged_of
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Array, Kernel, OpDef, lookup
 from actorsession.plan.abandonment import check_wanted
@@ -29,7 +31,7 @@ from actorsession.plan.prune import ARG
 from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.plan.trip_counts import nodes_of_varying_cost
 
-__all__ = ["Ref", "UseDef", "function_use_def", "peer_of"]
+__all__ = ["Ref", "UseDef", "conversion_of", "function_use_def"]
 
 Ref = tuple[int, int]
 
@@ -108,16 +110,22 @@ class UseDef:
         """Return whether a value is an array that is not numpy's."""
         return self.arrays is not None and self.arrays.holds(self.nodes[ref[0]].outputs[ref[1]].dtype)
 
-    def peer(self, i: int) -> DeviceArrays | None:
-        """Return the arrays of the device to which a node sends a value, if that device takes the value as it is.
+    def goes_without_host(self, i: int) -> bool:
+        """Return whether the device to which a node sends a value takes it without the host; see ``conversion_of``.
 
         Lists of tensors go by way of the host, piece by piece.
         """
-        if not (self.inputs[i] and self.is_of_device(self.inputs[i][0])):
-            return None
-        (j, output), arrays = self.inputs[i][0], peer_of(self._device, self.nodes[i].attrs["key"])
+        key = _destination(self.nodes[i].attrs["key"])
+        if key is None or not (self.inputs[i] and self.is_of_device(self.inputs[i][0])):
+            return False
+        (j, output), arrays = self.inputs[i][0], peer_arrays(self._device, key.dst_device)
         dtype = self.nodes[j].outputs[output].dtype
-        return arrays if arrays is not None and dtype is not variant and arrays.holds(dtype) else None
+        return arrays is not None and dtype is not variant and arrays.holds(dtype)
+
+    def is_staged(self, i: int) -> bool:
+        """Return whether a node sends an array of the device to another task in memory that ``staged_of`` chooses."""
+        of_device = bool(self.inputs[i]) and self.is_of_device(self.inputs[i][0])
+        return of_device and staged_of(self._device) is not None and _leaves_task(self.nodes[i].attrs["key"])
 
     def into(self, i: int) -> Kernel | None:
         """Return the function by which a node writes its result into a numpy array; ``None`` if it has none.
@@ -283,10 +291,10 @@ def _leaves_task(key: str) -> bool:
     return parsed is not None and parsed.dst_task != parsed.src_task
 
 
-def peer_of(device: str, key: str) -> DeviceArrays | None:
-    """Return the arrays of the device to which a key leads, if that takes those of a device as they are."""
+def conversion_of(device: str, key: str) -> Callable[[Any], Any] | None:
+    """Return what makes of an array of a device what goes under a key without the host, if it can."""
     parsed = _destination(key)
-    return None if parsed is None else peer_arrays(device, parsed.dst_device)
+    return None if parsed is None else conversion_to(device, parsed.dst_device)
 
 
 def function_use_def(

@@ -23,13 +23,14 @@ from actorsession.graph.control_flow_ops import (
     TRIGGER,
 )
 from actorsession.graph.function import CONSTRUCTS
+from actorsession.graph.lending import staged_of
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import ResourceHost
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment, arrival, kernel_of
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.segment import CompiledPartition, Suspension
-from actorsession.plan.codegen.use_def import UseDef
+from actorsession.plan.codegen.use_def import UseDef, conversion_of
 from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of
 from actorsession.plan.cost import node_cost
 from actorsession.plan.partition import RECV, SEND, Partition
@@ -219,8 +220,9 @@ class BoundDataflow(BoundPartition):
         if kind in (FEED, RECEIVE):
             return arrays.to_device if flow.is_of_device((i, 0)) else None
         if kind == SENDING:
-            peer = flow.peer(i)
-            return arrays.to_host if peer is None else peer.to_device
+            if flow.goes_without_host(i):
+                return conversion_of(self.device, flow.nodes[i].attrs["key"])
+            return staged_of(self.device) if flow.is_staged(i) else arrays.to_host
         return arrival(flow.context(i)) if flow.suspends[i] or flow.nodes[i].op in CONSTRUCTS else None
 
     def _bind_construct(self, plan: NodePlan, context: NodeContext, host: ResourceHost, states: dict[str, Any]) -> None:
