@@ -92,10 +92,10 @@ PROTOCOL = {
         "graph_registered",
     ),
     "complete_group": (
-        "scope: str, group: int, size: int, device: str, incarnation: int, retired: int",
+        "scope: str, group: int, size: int, device: str, incarnation: int, host: str, retired: int",
         "group_completed",
     ),
-    "group_completed": ("devices: list[str], incarnations: list[int], number: int", None),
+    "group_completed": ("devices: list[str], incarnations: list[int], hosts: list[str], number: int", None),
     "end_group": ("scope: str, group: int, step_id: int, error: list[Any], left: list[Any]", None),
     "graph_registered": ("graph_handle: str, program: int", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
