@@ -25,6 +25,7 @@ from actorsession.errors import AbortedError, UnavailableError
 from actorsession.extend import Collective, register_device_factory
 from actorsession.ops import raw
 from tests.cluster.kit import PATIENCE, patient_cluster, soon
+from tests.default_device import TYPE
 from tests.rows import for_each
 from tests.transports.authority import Authority
 
@@ -243,6 +244,20 @@ def test_an_error_of_nccl_ends_no_process_unless_the_environment_says_so(chosen:
     del group, opened
 
 
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="there are no two GPUs with CUDA")
+def test_two_gpus_exchange_by_nccl() -> None:
+    x = ops.placeholder("float32", [None])
+    value = np.arange(LARGE, dtype="f4")
+    nodes = on_each(
+        lambda i: raw.CollectiveReduceV2(x, *KEYS, [], **{**SUM, "communication_hint": "nccl"}), "/device:GPU:{}"
+    )
+    with acts.Session() as session:
+        for _ in range(3):
+            for result in session.run(nodes, {x: value}):
+                np.testing.assert_array_equal(result, 2 * value)
+
+
+@pytest.mark.skipif(TYPE == "GPU", reason="the test registers the type itself")
 def test_gpus_exchange_by_the_library_of_their_kind_where_nccl_is_asked_for() -> None:
     """Gloo stands in for NCCL, and the processor for the GPUs."""
     named: list[str] = []
