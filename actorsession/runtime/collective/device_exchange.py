@@ -82,6 +82,8 @@ class DeviceExchange(Exchange):
         self._given_up = self._end.given_up
         self._ready: dict[int, tuple[int, bool]] = {}  # by rank, at the first member
         self._thread: MemberThread | None = None
+        self._left = {"type", "result"}  # what has not come
+        self._result: Any = None
         self._ended = False
 
     def begin(self) -> None:
@@ -89,7 +91,7 @@ class DeviceExchange(Exchange):
         own = self.header(None, by=self.call.hint)
         before, after = (self.rank - 1) % self.size, (self.rank + 1) % self.size
         # A member that would go another way sends its type to its neighbour, too.
-        self.receive(before, "type", partial(self.check, self.group.members[before].device, own))
+        self.receive(before, "type", partial(self._on_type, self.group.members[before].device, own))
         self.send(after, "type", own)
         said = np.array([self._given_up, self.call.value is not None], np.int64)
         if self.rank:
@@ -100,6 +102,10 @@ class DeviceExchange(Exchange):
             for rank in self._others():
                 self.receive(rank, "ready", partial(self._on_message, rank, own))
         self._rendezvous.flush()
+
+    def _on_type(self, who: str, own: Any, header: Any) -> None:
+        self.check(who, own, header)
+        self._complete("type")
 
     def _on_message(self, rank: int, own: Any, message: Any) -> None:
         self.check(self.group.members[rank].device, own, message)
@@ -148,8 +154,15 @@ class DeviceExchange(Exchange):
         self._thread.put(turn.number, run, partial(call_in, loop, self._on_failure))
 
     def _on_result(self, result: Any) -> None:
-        self._ended = True
-        self.call.complete(result)
+        self._result = result
+        self._complete("result")
+
+    def _complete(self, what: str) -> None:
+        """Complete the call when all has come, so that nothing is left of it in the rendezvous."""
+        self._left.discard(what)
+        if not self._left and not self._ended:
+            self._ended = True
+            self.call.complete(self._result)
 
     def _on_failure(self, error: Exception) -> None:
         if self.call.done:
