@@ -140,6 +140,7 @@ class RegisteredGraphs:
         registered.released = True
         if registered.drop_program is not None:
             registered.drop_program()
+        registered.groups.ends.close()
         if isinstance(registered.groups, GroupTable):
             self._env.groups.stop_leading(registered.group_scope)
 

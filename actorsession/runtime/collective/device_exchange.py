@@ -6,8 +6,8 @@ gives each the same turn. A library has no keys: members that began two instance
 each other for ever, and so would all for a member that never comes.
 
 A group of a library ends with its first failure, and when a member gives up an instance that others may have begun. The
-first member begins another one then: it knows from what the members say with each instance, which is how often they
-have given up one before.
+first member begins another one then: with each instance the members say a number, which is another one when they have
+given up an instance since.
 """
 
 from __future__ import annotations
@@ -78,9 +78,10 @@ class DeviceExchange(Exchange):
         super().__init__(*more)
         self._library = library
         self._loop = loop
-        self._end = ends.end_of(self.group.key, self.group.number, self.rank)
-        self._given_up = self._end.given_up
-        self._ready: dict[int, tuple[int, bool]] = {}  # by rank, at the first member
+        self._ends = ends
+        self._end = ends.begin(self.group.key, self.group.number, self.rank)
+        self._since = self._end.since
+        self._ready: dict[int, tuple[int, bool]] = {}  # by rank, at the first member: ``since``, and who sends
         self._thread: MemberThread | None = None
         self._left = {"type", "result"}  # what has not come
         self._result: Any = None
@@ -93,7 +94,7 @@ class DeviceExchange(Exchange):
         # A member that would go another way sends its type to its neighbour, too.
         self.receive(before, "type", partial(self._on_type, self.group.members[before].device, own))
         self.send(after, "type", own)
-        said = np.array([self._given_up, self.call.value is not None], np.int64)
+        said = np.array([self._since, self.call.value is not None], np.int64)
         if self.rank:
             self.send(0, "ready", np.concatenate([own, said.view(np.uint8)]))
             self.receive(0, "turn", self._on_turn)
@@ -113,18 +114,17 @@ class DeviceExchange(Exchange):
 
     def _on_ready(self, rank: int, said: Any) -> None:
         """Give all members the turn when the last of them is ready; at the first member."""
-        given_up, sends = map(int, said)
-        self._ready[rank] = given_up, bool(sends)
+        since, sends = map(int, said)
+        self._ready[rank] = since, bool(sends)
         if len(self._ready) < self.size:
             return
         end = self._end
-        counts = [self._ready[rank][0] for rank in range(self.size)]
+        members = [self._ready[rank][0] for rank in range(self.size)]
         senders = [rank for rank in range(self.size) if self._ready[rank][1]]
         if self.call.collective.kind == BROADCAST and len(senders) != 1:
             raise InvalidArgumentError(f"{self.call.collective}: one member of a broadcast sends, not {len(senders)}")
-        if not end.life or counts != end.members:
-            end.address, end.opened = self._library.open(self.group.members[0].host)
-            end.life, end.turns, end.members = end.life + 1, 0, counts
+        if members != end.members:
+            end.begin_life(*self._library.open(self.group.members[0].host), members)
         turn = _Turn(end.life, end.turns, end.address, senders[0])
         end.turns += 1
         wire = np.frombuffer(json.dumps(turn).encode(), np.uint8)
@@ -139,7 +139,7 @@ class DeviceExchange(Exchange):
     def _run(self, turn: _Turn) -> None:
         """Have the thread of this member take part."""
         call, loop, device = self.call, self._loop, self.group.members[self.rank]
-        if self._end.given_up != self._given_up:
+        if self._end.since != self._since:
             raise AbortedError(f"{call.collective}: {device.device} has given up another instance meanwhile")
         join = partial(self._library.join, turn.address, device.device, self.rank, self.size, device.host)
         self._thread = self._end.enter(turn.life, join, f"actorsession-collectives-{self.rank}")
@@ -162,6 +162,7 @@ class DeviceExchange(Exchange):
         self._left.discard(what)
         if not self._left and not self._ended:
             self._ended = True
+            self._ends.finish(self._end)
             self.call.complete(self._result)
 
     def _on_failure(self, error: Exception) -> None:
@@ -186,6 +187,5 @@ class DeviceExchange(Exchange):
         if self._ended:
             return
         self._ended = True
-        self._end.given_up += 1
-        if self._thread is not None and self._thread is self._end.thread:
-            self._end.leave()
+        self._end.give_up(self._thread)
+        self._ends.finish(self._end)

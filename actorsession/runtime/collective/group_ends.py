@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import atexit
 import heapq
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from actorsession.errors import AbortedError, from_exception
@@ -116,29 +118,37 @@ def _end_threads() -> None:
         thread.wait(max(0.0, limit - now()))
 
 
+_numbers = itertools.count(1)
+
+
 @dataclass(slots=True, eq=False)
 class GroupEnd:
     """One member's end of the groups that its group makes by the library, one after the other.
 
     Attributes:
         number: see ``Group.number``.
-        given_up: how often it has given up an instance.
+        since: a number of the process, another one whenever the member has given up an instance.
         thread: its thread in the present one.
         life: at the first member, like the following: that of the present one; 0 before the first.
         turns: how many instances that has.
         address: where its members meet.
         opened: what it exists as long as.
-        members: how often each member had given up an instance before.
+        members: ``since`` of each member when it began.
     """
 
     number: int
-    given_up: int = 0
+    since: int = field(default_factory=_numbers.__next__)
     thread: MemberThread | None = None
     life: int = 0
     turns: int = 0
     address: str = ""
     opened: Any = None
     members: Sequence[int] = ()
+
+    def begin_life(self, address: str, opened: Any, members: Sequence[int]) -> None:
+        """Begin another group, at the first member."""
+        self.life, self.turns = next(_numbers), 0
+        self.address, self.opened, self.members = address, opened, members
 
     def enter(self, life: int, join: Callable[[], DeviceGroup], name: str) -> MemberThread:
         """Return the thread in the group of this life, which joins it if it is new."""
@@ -147,6 +157,12 @@ class GroupEnd:
             self.thread = MemberThread(life, join, name)
         return self.thread
 
+    def give_up(self, thread: MemberThread | None) -> None:
+        """Note that an instance was given up, and leave the group if it was run there, in this thread."""
+        self.since = next(_numbers)
+        if thread is not None and thread is self.thread:
+            self.leave()
+
     def leave(self) -> None:
         """Leave the present group."""
         thread, self.thread = self.thread, None
@@ -154,27 +170,45 @@ class GroupEnd:
             thread.close()
 
 
-def _leave_all(ends: dict[tuple[int, int], GroupEnd]) -> None:
-    while ends:
-        ends.popitem()[1].leave()
-
-
 class GroupEnds:
-    """The ends of the members of one graph in one process; they are left when this is dropped."""
+    """The ends of the members of one graph in one process."""
 
     def __init__(self) -> None:
         self._ends: dict[tuple[int, int], GroupEnd] = {}  # by key of the group, and rank
-        weakref.finalize(self, _leave_all, self._ends).atexit = False
+        self._under_way = 0
+        self._is_closed = False
 
-    def close(self) -> None:
-        """Leave all of them; callable from any thread."""
-        _leave_all(self._ends)
+    def begin(self, key: int, number: int, rank: int) -> GroupEnd:
+        """Return the end of a member of a group, for an exchange that begins; that in an earlier one is left.
 
-    def end_of(self, key: int, number: int, rank: int) -> GroupEnd:
-        """Return the end of a member of a group, given its key and number; that in an earlier one is left."""
+        Args:
+            key: of the group.
+            number: of the group.
+            rank: of the member.
+        """
+        self._under_way += 1
         end = self._ends.get((key, rank))
         if end is None or end.number != number:
             if end is not None:
                 end.leave()
             end = self._ends[key, rank] = GroupEnd(number)
         return end
+
+    def finish(self, end: GroupEnd) -> None:
+        """Record that an exchange is over, which ``begin`` has returned an end for."""
+        self._under_way -= 1
+        if self._is_closed:
+            end.leave()
+            self._leave_all()
+
+    def close(self) -> None:
+        """Leave all groups when no exchange is under way any more; callable from any thread.
+
+        Steps that go on may still begin exchanges, which make ends anew.
+        """
+        self._is_closed = True
+        self._leave_all()
+
+    def _leave_all(self) -> None:
+        while self._ends and not self._under_way:
+            self._ends.popitem()[1].leave()

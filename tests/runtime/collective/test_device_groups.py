@@ -6,6 +6,7 @@ The library of these tests has its members meet in this process; the devices hav
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from actorsession.errors import AbortedError, CancelledError, InvalidArgumentErr
 from actorsession.extend import Collective, register_device_factory
 from actorsession.ops import raw
 from tests.actors.kit import eventually
+from tests.cluster.kit import LONG_LEASE, in_process
 from tests.rows import for_each
 from tests.runtime.own_arrays import Box, Boxes
 
@@ -94,7 +96,7 @@ class Library:
         return address, None
 
     def join(self, address: str, device: str, rank: int, size: int, host: str) -> End:
-        assert device.endswith(f"BOX:{rank}")
+        assert device.endswith((f"BOX:{rank}", f"task:{rank}/device:BOX:0"))
         assert size == MEMBERS
         return End(self, self.meetings[address], rank)
 
@@ -348,3 +350,26 @@ async def test_a_session_that_is_closed_leaves_its_groups(library: Library) -> N
         await step
     may_go.set()
     await eventually(lambda: not threads())
+
+
+async def test_a_session_of_a_cluster_leaves_its_groups_without_the_collector(library: Library) -> None:
+    x = acts.placeholder("float32", [None])
+    attrs: dict[str, Any] = {**SUM, "communication_hint": "cable"}
+    nodes = []
+    for i in range(MEMBERS):
+        with acts.device(f"/job:worker/task:{i}/device:BOX:0"):
+            nodes.append(raw.CollectiveReduceV2(x, *keys(), [], **attrs))
+    settings = acts.ConfigProto(device_count={"BOX": 1})
+    async with in_process({"worker": MEMBERS}, config=settings, lease=LONG_LEASE) as cluster:
+        gc.disable()
+        try:
+            for _ in range(2):
+                library.forget()
+                async with acts.AsyncSession(cluster.target()) as opened:
+                    for _ in range(2):
+                        np.testing.assert_allclose((await opened.run(nodes, {x: X}))[2], X * 3, rtol=1e-6)
+                    assert len(threads()) == MEMBERS
+                await eventually(lambda: not threads())
+                assert len(library.meetings) == 1
+        finally:
+            gc.enable()
