@@ -158,7 +158,7 @@ class GroupEnd:
         return self.thread
 
     def give_up(self, thread: MemberThread | None) -> None:
-        """Note that an instance was given up, and leave the group if it was run there, in this thread."""
+        """Record that an instance was given up, and leave the group if it was run there, in this thread."""
         self.since = next(_numbers)
         if thread is not None and thread is self.thread:
             self.leave()
