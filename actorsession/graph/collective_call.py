@@ -95,7 +95,7 @@ class DeviceGroups(Protocol):
     def takes(self, collective: Collective, dtype: DType) -> bool:
         """Return whether it carries out a collective of a dtype, with the results that it has without it."""
 
-    def open(self, host: str) -> tuple[str, Any]:
+    def begin(self, host: str) -> tuple[str, Any]:
         """Begin a new group, at its first member; soon done.
 
         Args:
@@ -109,11 +109,11 @@ class DeviceGroups(Protocol):
         """Return this member's end of a group; wait until all have joined, or fail after a limit.
 
         Args:
-            address: as ``open`` has returned it.
+            address: as ``begin`` has returned it.
             device: full name of this member's device.
             rank: of this member.
             size: number of members.
-            host: as for ``open``, of this member.
+            host: as for ``begin``, of this member.
         """
 
 

@@ -230,7 +230,7 @@ def test_an_error_of_nccl_ends_no_process_unless_the_environment_says_so(chosen:
     library = CUDA.groups(lambda device: device.lower(), standing_in)["nccl"]  # type: ignore[call-arg]
     os.environ.update(chosen)
     try:
-        address, opened = library.open("127.0.0.1")
+        address, opened = library.begin("127.0.0.1")
         group = library.join(address, "GPU:3", 0, 1, "127.0.0.1")
         told = os.environ.get(WAITS)
     finally:

@@ -120,8 +120,8 @@ class TorchGroups:
         """See ``DeviceGroups.takes``."""
         return dtype in _TYPES and (not collective.merge or collective.merge in _MERGES)
 
-    def open(self, host: str) -> tuple[str, Any]:
-        """See ``DeviceGroups.open``: a store at a free port of that address alone."""
+    def begin(self, host: str) -> tuple[str, Any]:
+        """See ``DeviceGroups.begin``: a store at a free port of that address alone."""
         family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
         with closing(socket.socket(family, socket.SOCK_STREAM)) as listener:
             listener.bind((host, 0))

@@ -124,7 +124,7 @@ class DeviceExchange(Exchange):
         if self.call.collective.kind == BROADCAST and len(senders) != 1:
             raise InvalidArgumentError(f"{self.call.collective}: one member of a broadcast sends, not {len(senders)}")
         if members != end.members:
-            end.begin_life(*self._library.open(self.group.members[0].host), members)
+            end.begin_life(*self._library.begin(self.group.members[0].host), members)
         turn = _Turn(end.life, end.turns, end.address, senders[0])
         end.turns += 1
         wire = np.frombuffer(json.dumps(turn).encode(), np.uint8)

@@ -90,7 +90,7 @@ class Library:
     def takes(self, collective: Collective, dtype: acts.DType) -> bool:
         return dtype == "float32" and collective.merge in ("", "Add")
 
-    def open(self, host: str) -> tuple[str, Any]:
+    def begin(self, host: str) -> tuple[str, Any]:
         address = f"{host}/{len(self.meetings)}"
         self.meetings[address] = Meeting()
         return address, None
