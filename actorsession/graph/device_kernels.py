@@ -156,13 +156,14 @@ class DeviceKernel:
         emit: as ``OpDef.emit``.
         over: as ``OpDef.over``, if it holds for a node.
         joins: as ``OpDef.joins``, and ``adds`` as ``OpDef.adds``.
-        checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why.
+        checks: whether it refuses some values, by any exception: the kernel of the CPU is called then, and says why;
+            for all nodes, or for one.
     """
 
     kernel: Callable[[KernelContext], Kernel]
     takes: Callable[[KernelContext], bool] = _all
     aliases: bool = False
-    checks: bool = False
+    checks: bool | Callable[[KernelContext], bool] = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     over: Sequence[str] | Callable[[KernelContext], Sequence[str]] = ()
     joins: Kernel | None = None
@@ -354,10 +355,11 @@ def definition_of(context: KernelContext) -> OpDef:
         )
     # The graph has checked shapes that it knows, so that an expression cannot fail for them.
     is_known = all(spec.shape.is_fully_defined() for spec in context.inputs)
+    checks = row.checks(context) if callable(row.checks) else row.checks
     return replace(
         definition,
         kernel=row.kernel
-        if definition.stateful or (is_known and not row.checks)
+        if definition.stateful or (is_known and not checks)
         else _Guarded(row, definition, kernels),
         aliases=row.aliases or definition.aliases,  # the kernel of the CPU may take its place
         emit=row.emit if is_known else None,

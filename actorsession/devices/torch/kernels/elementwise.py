@@ -37,9 +37,7 @@ def _by_numpy(function: Kernel, ufunc: np.ufunc, times: float) -> Kernel:
         # Tensors without numbers, of the compiler, are of another class.
         if type(x) is not Tensor or x.numel() < _FOR_NUMPY or x.dtype is not torch.float32 or not x.is_cpu:
             return function(x)
-        out = torch.empty_like(x)
-        ufunc(x.numpy(), out=out.numpy())
-        return out
+        return torch.from_numpy(ufunc(x.numpy()))
 
     return kernel
 

@@ -46,11 +46,26 @@ def _is_permutation(context: KernelContext) -> bool:
     return order is not None and min(order, default=0) >= 0 and len(order) == context.inputs[0].shape.rank
 
 
-def _concat(*values: Any) -> Tensor:
-    *parts, axis = values
-    # torch passes over vectors without elements beside tensors of any rank.
-    fitting(np.ndim(axis) == 0 and len({part.ndim for part in parts}) == 1)
-    return torch.cat(parts, int(axis))
+def _concat(context: KernelContext) -> Kernel:
+    known = context.constant(len(context.inputs) - 1)
+    if known is not None and not _checks_concat(context):
+        where, cat = int(known), torch.cat
+        return lambda *values: cat(values[:-1], where)
+
+    def kernel(*values: Any) -> Tensor:
+        *parts, axis = values
+        # torch passes over vectors without elements beside tensors of any rank.
+        fitting(np.ndim(axis) == 0 and len({part.ndim for part in parts}) == 1)
+        return torch.cat(parts, int(axis))
+
+    return kernel
+
+
+def _checks_concat(context: KernelContext) -> bool:
+    """Return whether values are looked at; the graph has checked shapes that it knows."""
+    return context.constant(len(context.inputs) - 1) is None or not all(
+        spec.shape.is_fully_defined() for spec in context.inputs
+    )
 
 
 def _split(context: KernelContext) -> Kernel:
@@ -70,7 +85,8 @@ def _emit_split(context: KernelContext, arguments: Sequence[str]) -> str | None:
     where, shape, number = context.constant(0), context.inputs[1].shape.as_tuple(), int(context.attrs["num_split"])
     if where is None or where.ndim or number == 1 or not shape[int(where)]:
         return None
-    return f"{arguments[1]}.split({shape[int(where)] // number}, {int(where)})"
+    # A method of a tensor; ``split`` takes twice as long, because it is a function of Python.
+    return f"{arguments[1]}.split_with_sizes({[shape[int(where)] // number] * number}, {int(where)})"
 
 
 def _split_sizes(x: Tensor, widths: Any, where: Any) -> Any:
@@ -79,7 +95,7 @@ def _split_sizes(x: Tensor, widths: Any, where: Any) -> Any:
     rest = x.shape[axis] - sum(size for size in sizes if size != -1)
     sizes = [rest if size == -1 else size for size in sizes]
     fitting(min(sizes) >= 0 and sum(sizes) == x.shape[axis])
-    return x.clone() if len(sizes) == 1 else torch.split(x, sizes, axis)
+    return x.clone() if len(sizes) == 1 else x.split_with_sizes(sizes, axis)
 
 
 def _pack(context: KernelContext) -> Kernel:
@@ -223,7 +239,7 @@ ROWS: Rows = {
     "Squeeze": row(_squeeze, aliases=True, emit=as_on_cpu),
     "Transpose": row(_transpose, host=[1], aliases=True, takes=_is_permutation, emit=_emit_transpose),
     "ConjugateTranspose": row(_conjugate_transpose, host=[1], aliases=True, takes=_is_permutation),
-    "ConcatV2": plain(_concat, host=[-1], checks=True),
+    "ConcatV2": row(_concat, host=[-1], checks=_checks_concat),
     "Split": row(_split, host=[0], aliases=True, checks=True, emit=_emit_split),
     "SplitV": plain(_split_sizes, host=[1, 2], aliases=True, checks=True),
     "Pack": row(_pack),

@@ -47,7 +47,7 @@ def row(
     host: Iterable[int] | Callable[[KernelContext], Iterable[int]] = (),
     host_outputs: bool = False,
     aliases: bool = False,
-    checks: bool = False,
+    checks: bool | Callable[[KernelContext], bool] = False,
     emit: str | Emit | None = None,
     takes: Callable[[KernelContext], bool] | None = None,
     over: Sequence[str] | Callable[[KernelContext], Sequence[str]] = (),
