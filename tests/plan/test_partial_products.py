@@ -12,8 +12,9 @@ from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
 from actorsession.errors import InvalidArgumentError
 from tests.rows import for_each, refused
 
-A = np.random.default_rng(1).normal(size=(6, 40)).astype("f4")
-B = np.random.default_rng(2).normal(size=(40, 90)).astype("f4")
+# Small whole numbers, whose sums of products are exact in any order.
+A = np.random.default_rng(1).integers(-4, 4, size=(6, 40)).astype("f4")
+B = np.random.default_rng(2).integers(-4, 4, size=(40, 90)).astype("f4")
 WHOLE = 2 * A.size * 90  # floating-point operations of the product
 
 
@@ -39,7 +40,7 @@ def operations(*fetches: Any) -> float | None:
             values.append(session.run(fetches, feeds))
             flops = session.explain(fetches, list(feeds)).flops
     for plain, smaller in zip(*values, strict=True):
-        np.testing.assert_allclose(plain, smaller, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(plain, smaller)
     return flops
 
 
@@ -83,7 +84,7 @@ WHOLES: dict[str, Callable[[], list[Any]]] = {
     "which is fetched": lambda: [y := product(), ops.split(y, 3, axis=1)[0] + 1.0],
     "whose part is fetched": lambda: [ops.split(product(), 3, axis=1)[0]],
     "of which two parts are read": lambda: [part + 1.0 for part in ops.split(product(), 3, axis=1)[:2]],
-    "that has another reader": lambda: [ops.split(y := product(), 3, axis=1)[0] + 1.0, ops.exp(y)],
+    "that has another reader": lambda: [ops.split(y := product(), 3, axis=1)[0] + 1.0, ops.tanh(y)],
     "of which rows are read": lambda: [ops.split(product(), 3, axis=0)[0] + 1.0],
     "of which a block is read": lambda: [ops.slice(product(), [1, 20], [5, 30]) + 1.0],
     "whose part is nearly all": lambda: [ops.slice(product(), [0, 0], [6, 89]) + 1.0],
