@@ -358,9 +358,7 @@ def definition_of(context: KernelContext) -> OpDef:
     checks = row.checks(context) if callable(row.checks) else row.checks
     return replace(
         definition,
-        kernel=row.kernel
-        if definition.stateful or (is_known and not checks)
-        else _Guarded(row, definition, kernels),
+        kernel=row.kernel if definition.stateful or (is_known and not checks) else _Guarded(row, definition, kernels),
         aliases=row.aliases or definition.aliases,  # the kernel of the CPU may take its place
         emit=row.emit if is_known else None,
         emit_sent=None,
