@@ -143,7 +143,7 @@ DEFECTS = {
     ),
     "foreign snapshot": Defect(SnapshotStore, "_is_ours", _restore_any, frozenset({"whole values"}), 311, "foreign"),
     "session not collected": Defect(Master, "_collect", _keep_session, frozenset({"nothing pending"}), 5),
-    "unheard error": Defect(ref, "_retrieve", _leave_error, frozenset({"no unheard errors"}), 80),
+    "unheard error": Defect(ref, "_retrieve", _leave_error, frozenset({"no unheard errors"}), 225),
     "element not put back": Defect(Takes, "roll_back", _keep_taken, frozenset({"queue elements"}), 2),
 }
 """What somebody forgets, by a name."""
