@@ -22,7 +22,8 @@ from actorsession.messages.step_frames import fault_of
 from actorsession.messages.worker import WORKER, CleanupGraph, EndGroup, ValuesLost
 from actorsession.records import dataclass
 from actorsession.rpc.link import Link
-from actorsession.rpc.pushes import Pushed, of_value
+from actorsession.rpc.loans import of_value
+from actorsession.rpc.pushes import Pushed
 
 __all__ = ["Told", "WaitingPushes"]
 

@@ -1,8 +1,6 @@
 """The values that steps push over one link, in both directions.
 
-Arrays of a device that lends them go as tickets to a process of the same host, which copies them and says so; until
-then the connection keeps them, and beyond its end as long as the peer can read them. An array that the peer cannot
-read is pushed as one of the host, and so is what follows from that device to the same one.
+Arrays of a device that lends them go as tickets to a process of the same host, see ``loans``.
 
 Invariant: both ends number the keys alike. A key travels as text once; its sender numbers it as it is sent,
 and its receiver as it arrives. Keys of lent arrays always travel as text.
@@ -10,37 +8,18 @@ and its receiver as it arrives. Keys of lent arrays always travel as text.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
-from actorsession.errors import (
-    CancelledError,
-    InvalidArgumentError,
-    OpError,
-    ProtocolError,
-    UnavailableError,
-    from_exception,
-)
+from actorsession.errors import OpError, ProtocolError
 from actorsession.graph.codec import Buffer, not_encoded
-from actorsession.graph.lending import Lent, Loan, taken
-from actorsession.messages.step_frames import (
-    LEND,
-    PUSH,
-    REFUSED,
-    RETURNED,
-    TRACED_PUSH,
-    is_moment,
-    read_value,
-    write_header,
-    write_value,
-)
-from actorsession.plan.rendezvous_key import parse_key
+from actorsession.graph.lending import Lent
+from actorsession.messages.step_frames import PUSH, TRACED_PUSH, is_moment, read_value, write_header, write_value
+from actorsession.rpc.loans import Loans
 from transports.host import current_host
 
-__all__ = ["LONG_HEADER", "FrameWriter", "PushTimes", "Pushed", "Pushes", "is_bulky", "of_value"]
+__all__ = ["LONG_HEADER", "FrameWriter", "PushTimes", "Pushed", "Pushes", "is_bulky"]
 
 # Keys that a link numbers, a few hundred bytes each. Those of further programs travel as text.
 MAX_KEYS = 65_536
@@ -125,22 +104,6 @@ class PushTimes(NamedTuple):
     nbytes: int
 
 
-class _LentValue(NamedTuple):
-    """What is kept of a value that is lent, until the peer has its copy.
-
-    Attributes:
-        loan: keeps the array.
-        step_id: the step.
-        key: the rendezvous key.
-        value: the value, for a peer that refuses it.
-    """
-
-    loan: Loan
-    step_id: int
-    key: str
-    value: Lent
-
-
 class Pushes:
     """The pushed values of one link.
 
@@ -159,9 +122,7 @@ class Pushes:
     def __init__(self, writer: FrameWriter) -> None:
         self._send = writer.write
         self._send_short = writer.write_short
-        self._writer = writer
-        self._loans = itertools.count(1)
-        self._not_lent: set[tuple[str, str]] = set()  # the devices between which the peer has refused arrays
+        self._loans = Loans(writer)
         self._keys_sent: dict[str, int] = {}
         self._keys_received: dict[int, str] = {}
         self._texts_received: dict[str, None] = {}
@@ -180,7 +141,8 @@ class Pushes:
         segments: list[Buffer] = []
         try:
             if Lent in map(type, message.values):
-                message = self._lend(message)
+                message, is_lent = self._loans.lend(message)
+                self.sent += is_lent
                 if not message.keys:
                     return
             keys = message.keys
@@ -224,110 +186,27 @@ class Pushes:
 
     # -- values that are lent ------------------------------------------------------------------
 
-    def _lend(self, message: Pushed) -> Pushed:
-        """Lend the values that can be lent; return what goes by the host, which may be none."""
-        items, numbers = list[Any](), list[int]()
-        rest = message._replace(keys=[], values=[], dead=[])
-        for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
-            if type(value) is Lent:
-                try:
-                    loan = self._loan(message.step_id, key, value)
-                    value = value.on_host() if loan is None else None
-                except Exception as exc:
-                    self._withdraw(numbers)
-                    raise of_value(key, from_exception(exc)) from exc
-                if loan is not None:
-                    items += (key, *loan)
-                    numbers.append(loan[0])
-                    continue
-            rest.keys.append(key)
-            rest.values.append(value)
-            rest.dead.append(dead)
-        if items:
-            try:
-                self._send(write_header([LEND, message.step_id, message.sent, message.queued, *items]), ())
-            except OpError:
-                self._withdraw(numbers)
-                raise
-            self.sent += 1
-        return rest
-
-    def _loan(self, step_id: int, key: str, value: Lent) -> tuple[int, bytes] | None:
-        """Lend a value, and return the number and the ticket of the loan; ``None`` if it has to go by the host."""
-        lent = self._writer.lent
-        loan = None if lent is None or _devices(key) in self._not_lent else value.lend()
-        if loan is None or lent is None:
-            return None
-        number = next(self._loans)
-        lent[number] = _LentValue(loan, step_id, key, value)
-        return number, loan.ticket
-
-    def _withdraw(self, numbers: Iterable[int]) -> None:
-        """Keep what was lent under some numbers no longer, as the peer has not heard of it."""
-        lent = self._writer.lent or {}
-        for number in numbers:
-            lent.pop(number, None)
-
-    def _end_loans(self, numbers: Iterable[int]) -> list[_LentValue]:
-        """Keep what was lent under some numbers no longer, and return it.
-
-        Raises:
-            ProtocolError: for what is no number of a loan.
-        """
-        lent, ended = self._writer.lent, list[_LentValue]()
-        for number in numbers:
-            value = None if lent is None or type(number) is not int else lent.pop(number, None)
-            if not isinstance(value, _LentValue):
-                raise ProtocolError(f"nothing is lent as number {number!r:.100}, or it was returned before")
-            ended.append(value)
-        return ended
-
-    def receive_returned(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
-        """Drop what the peer does not read any more."""
-        self._end_loans(wire[1:])
-
-    def receive_refused(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
-        """Push what the peer cannot read by the host."""
-        for lent in self._end_loans(wire[1:]):
-            self._not_lent.add(_devices(lent.key))
-            try:
-                self.push(Pushed(lent.step_id, [lent.key], [lent.value], [False]))
-            except OpError as error:
-                self.on_lost(lent.step_id, error)
-
     def receive_lent(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
         """Copy what the peer lends, pass it on, and tell the peer that it was copied."""
         self.received += 1
         times = self._times(wire, header, segments)
-        named, loans, tickets = wire[4::3], wire[5::3], wire[6::3]
-        kinds = {*zip(map(type, named), map(type, loans), map(type, tickets), strict=False)}
-        if len(wire) % 3 != 1 or kinds != {(str, int, bytes)}:
-            raise ProtocolError(f"a lend has a key, a number and a ticket for each value, found {wire[4:]!r:.100}")
-        keys, values, refused, fault = list[str](), list[Any](), list[int](), None
-        for key, loan, ticket in zip(named, loans, tickets, strict=True):
-            try:
-                value = taken(parse_key(key).dst_device, ticket)
-            except Exception as exc:
-                fault = of_value(key, from_exception(exc), is_sent=False)
-                break
-            if value is None:
-                refused.append(loan)
-            else:
-                keys.append(key)
-                values.append(value)
-        if fault is None and not self._writer.reads_peer:
-            # The peer may have written to what it did not lend any more, before it was copied.
-            fault = of_value(named[0], UnavailableError("the link was lost over which it was lent"), is_sent=False)
-        returned = [loan for loan in loans if fault is not None or loan not in refused]
-        with suppress(UnavailableError, CancelledError):  # the peer sees the end of the link as well
-            if returned:
-                self._send(write_header([RETURNED, *returned]), ())
-            if refused and fault is None:
-                self._send(write_header([REFUSED, *refused]), ())
+        keys, values, fault = self._loans.take(wire[4:])
         if fault is not None:
             self.on_lost(wire[1], fault)
         elif keys:
             self.on_push(wire[1], keys, values, [False] * len(keys), times if times.sent else None)
+
+    def receive_returned(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
+        """Drop what the peer does not read any more."""
+        self._loans.end(wire[1:])
+
+    def receive_refused(self, wire: list[Any], header: Buffer, segments: Sequence[Buffer]) -> None:
+        """Push what the peer cannot read by the host."""
+        for step_id, key, value in self._loans.refuse(wire[1:]):
+            try:
+                self.push(Pushed(step_id, [key], [value], [False]))
+            except OpError as error:
+                self.on_lost(step_id, error)
 
     # -- what arrives --------------------------------------------------------------------------
 
@@ -400,29 +279,3 @@ class Pushes:
             if len(self._keys_received) < MAX_KEYS and key not in self._texts_received:
                 self._texts_received[key] = None
                 self._keys_received[len(self._keys_received)] = key
-
-
-def _devices(key: str) -> tuple[str, str]:
-    """Return the devices that a value goes from and to, by its valid key."""
-    parsed = parse_key(key)
-    return parsed.src_device, parsed.dst_device
-
-
-def of_value(text: str, error: OpError, *, is_sent: bool = True) -> OpError:
-    """Return the error of a value that cannot be sent or taken, with its node and the device that could not.
-
-    Args:
-        text: its rendezvous key.
-        error: what is wrong.
-        is_sent: whether it could not be sent; else the other device could not take it.
-    """
-    try:
-        key = parse_key(text)
-    except InvalidArgumentError:  # which the receiver refuses, too
-        return error
-    what = f"sent to {key.dst_device}" if is_sent else f"taken from {key.src_device}"
-    told = type(error)(f"the value of {key.tensor or key.edge_name} cannot be {what}: {error.message}")
-    told.__cause__ = error
-    node = key.tensor.removeprefix("^").partition(":")[0] or None
-    device, task = (key.src_device, key.src_task) if is_sent else (key.dst_device, key.dst_task)
-    return told.locate(node=node, device=device, task=task)
