@@ -82,7 +82,7 @@ class DeviceGroup(Protocol):
             source: the rank of the member that sends, of a broadcast.
 
         Returns:
-            A new array of the device.
+            An array of the device: a new one, but for the sender of a broadcast, who may get its own.
 
         Raises:
             Exception: a member is gone, or makes no progress; the group is of no use afterwards.

@@ -164,11 +164,13 @@ class Loans:
         if fault is None and not self._writer.reads_peer:
             # The peer may have written to what it did not lend any more, before it was copied.
             fault = of_value(named[0], UnavailableError("the link was lost over which it was lent"), is_sent=False)
-        returned = [loan for loan in loans if fault is not None or loan not in refused]
+        if fault is not None:
+            refused.clear()
+        returned = [loan for loan in loans if loan not in refused]
         with suppress(UnavailableError, CancelledError):  # the peer sees the end of the link as well
             if returned:
                 self._writer.write(write_header([RETURNED, *returned]), ())
-            if refused and fault is None:
+            if refused:
                 self._writer.write(write_header([REFUSED, *refused]), ())
         return keys, values, fault
 

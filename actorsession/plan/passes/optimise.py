@@ -117,12 +117,12 @@ def optimise(
         for node in graph.nodes.values():
             walk.take(node)
     nodes = _reachable(walk.nodes, graph) if walk.changed else graph.nodes
-    rewritten = walk.made
-    read = without_unread_columns(nodes, walk.kept, rewritten, note)
-    if read is graph.nodes:
+    smaller = without_unread_columns(nodes, walk.kept, walk.made, note)
+    if smaller is not nodes:
+        nodes = _reachable(dict(smaller), graph)  # nothing reads any more how a product was divided
+    if nodes is graph.nodes:
         return graph, dict(device_of)
-    nodes = _reachable(dict(read), graph)
-    return replace(graph, nodes=nodes), {n: device_of[rewritten.get(n, n)] for n in nodes}
+    return replace(graph, nodes=nodes), {n: device_of[walk.made.get(n, n)] for n in nodes}
 
 
 class _Walk:

@@ -39,7 +39,8 @@ def without_unread_columns(
         origins: takes the names of new nodes, each with that of the node whose device it has.
         note: takes the name of each node that is replaced, and what became of it.
     """
-    if _DIVIDED.keys().isdisjoint([node.op for node in nodes.values()]):
+    ops = {node.op for node in nodes.values()}
+    if "MatMul" not in ops or _DIVIDED.keys().isdisjoint(ops):
         return nodes
     reads = Counter([ref for node in nodes.values() for ref in node.inputs])
     fixed = kept | {name for node in nodes.values() for name in node.control_inputs}

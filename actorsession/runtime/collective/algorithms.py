@@ -140,7 +140,7 @@ class Exchange:
         """Return what the members must agree on, for the others to compare."""
         call = self.call
         if array is None:
-            return _header(call.collective, call.dtype, tuple(call.shape), by)
+            return _header(call.collective, call.dtype, call.shape, by)
         return _header(call.collective, array.dtype.name, array.shape)
 
     def check(self, who: str, own: Array, header: Any) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ def library_for(call: CollectiveCall, group: Group) -> DeviceGroups | None:
     kernels = [kernels_of(member.device) for member in group.members]
     libraries = [None if each is None else each.groups.get(call.hint) for each in kernels]
     library, dtype = libraries[0], as_dtype(call.dtype)
-    nbytes = int(np.prod(call.shape, dtype=np.int64)) * dtype.size
+    nbytes = math.prod(call.shape) * dtype.size
     if library is None or any(other is not library for other in libraries) or nbytes * others <= DIRECT_BYTES:
         return None
     return library if library.takes(call.collective, dtype) else None
@@ -81,7 +82,7 @@ class DeviceExchange(Exchange):
         self._ends = ends
         self._end = ends.begin(self.group.key, self.group.number, self.rank)
         self._since = self._end.since
-        self._ready: dict[int, tuple[int, bool]] = {}  # by rank, at the first member: ``since``, and who sends
+        self._ready: dict[int, tuple[int, bool]] = {}  # by rank, at the first member: ``since``, and whether it sends
         self._thread: MemberThread | None = None
         self._left = {"type", "result"}  # what has not come
         self._result: Any = None

@@ -150,8 +150,7 @@ class CollectiveExecutor:
         self, call: CollectiveCall, group: Group, device: str, rendezvous: Rendezvous, number: int
     ) -> Exchange:
         arguments = call, group, device, rendezvous, number, self._groups.buffers
-        library = None if self._loop is None else library_for(call, group)
-        if library is not None and self._loop is not None:
+        if self._loop is not None and (library := library_for(call, group)) is not None:
             return DeviceExchange(library, self._groups.ends, self._loop, *arguments)
         if call.value is not None:
             arrays = arrays_of(device)

@@ -28,7 +28,7 @@ class MemberThread:
     """The thread of one member in one group of a library: it joins, and takes part in one instance after the other.
 
     Args:
-        life: a number of the group: how many of them its members had before, and this one.
+        life: a number of the group: no other group that its members have had has it.
         join: makes this member's end of the group.
         name: of the thread.
 
