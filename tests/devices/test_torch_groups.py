@@ -21,7 +21,7 @@ from actorsession import ops
 from actorsession.actors import Deadline
 from actorsession.cluster import read_statistics
 from actorsession.config import Experimental
-from actorsession.errors import AbortedError, UnavailableError
+from actorsession.errors import AbortedError, DeadlineExceededError, UnavailableError
 from actorsession.extend import Collective, register_device_factory
 from actorsession.ops import raw
 from tests.cluster.kit import PATIENCE, patient_cluster, soon
@@ -180,6 +180,25 @@ async def test_a_member_that_is_killed_fails_the_step_and_meets_again_when_it_is
             for outcome in await soon(asyncio.gather(*steps, return_exceptions=True)):
                 assert isinstance(outcome, (UnavailableError, AbortedError)), outcome
             await soon(session.reattach())
+
+
+@pytest.mark.process
+async def test_a_step_ends_at_its_limit_while_a_member_stands_still_and_the_next_ones_meet_again() -> None:
+    n = ops.placeholder("int32", [])
+    nodes = summed(n)
+    limited = acts.RunOptions(timeout_in_ms=500)
+    async with two_workers() as cluster, acts.AsyncSession(cluster.target("worker", 0)) as session:
+        assert await soon(session.run(nodes, {n: LARGE})) == [3.0, 3.0]
+        pid = cluster.process("worker", 1).pid
+        step = asyncio.create_task(session.run(nodes, {n: 200 * LARGE}, options=limited))
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(DeadlineExceededError):
+                await soon(step)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        for _ in range(2):
+            assert await soon(session.run(nodes, {n: LARGE})) == [3.0, 3.0]
 
 
 @pytest.mark.process

@@ -6,6 +6,7 @@ The library of these tests has its members meet in this process; the devices hav
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +18,14 @@ import pytest
 
 import actorsession as acts
 from actorsession.config import Experimental
-from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError
+from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, ResourceExhaustedError
 from actorsession.extend import Collective, register_device_factory
 from actorsession.ops import raw
 from tests.actors.kit import eventually
 from tests.cluster.kit import LONG_LEASE, in_process
 from tests.rows import for_each
 from tests.runtime.own_arrays import Box, Boxes
+from transports.host import Host, Processes, on_host
 
 MEMBERS = 3
 LARGE = 300_000  # numbers: more than goes by the rendezvous
@@ -219,6 +221,18 @@ def test_all_else_goes_by_the_rendezvous(library: Library, hint: str, dtype: str
     assert not library.log
 
 
+def test_members_of_which_one_has_no_such_library_go_by_the_rendezvous(library: Library) -> None:
+    x = acts.placeholder("float32", [None])
+    nodes = []
+    for place in ("BOX:0", "BOX:1", "CPU:0"):
+        with acts.device(f"/device:{place}"):
+            nodes.append(raw.CollectiveReduceV2(x, *keys(), [], **SUM, communication_hint="cable"))
+    with session() as opened:
+        for result in opened.run(nodes, {x: X}):
+            np.testing.assert_allclose(result, X * 3, rtol=1e-6)
+    assert not library.log
+
+
 def test_a_setting_asks_for_nccl_where_nodes_leave_the_choice(library: Library) -> None:
     x = acts.placeholder("float32", [None])
     free, ring = summed(x, 1, "auto"), summed(x, 2, "ring")
@@ -297,6 +311,9 @@ async def test_a_step_that_is_cancelled_in_the_library_leaves_the_others_a_new_g
         library.fails = holds
         step = asyncio.create_task(opened.run(nodes, {x: X}))
         await eventually(inside.is_set)
+        async with asyncio.timeout(PATIENCE):
+            while "BOX:2 waits in instance 1 of group 1 for " not in str(await opened.why()):
+                pass
         step.cancel()
         with pytest.raises(asyncio.CancelledError):
             await step
@@ -305,6 +322,21 @@ async def test_a_step_that_is_cancelled_in_the_library_leaves_the_others_a_new_g
         for _ in range(2):
             np.testing.assert_allclose((await opened.run(nodes, {x: X}))[0], X * 6, rtol=1e-6)
     assert len(library.meetings) == 2
+
+
+async def test_where_there_can_be_no_thread_the_step_says_so_and_the_next_one_goes_on(library: Library) -> None:
+    class Full(Processes):
+        def start_thread(self, work: Any, name: str) -> Any:
+            raise RuntimeError("can't start new thread")
+
+    x = acts.placeholder("float32", [None])
+    nodes = summed(x)
+    # Kernels run in the thread of the test, so that what they begin has its host.
+    here = acts.ConfigProto(device_count={"BOX": MEMBERS}, inter_op_parallelism_threads=-1)
+    async with acts.AsyncSession(config=here) as opened:
+        with on_host(Host(processes=Full())), pytest.raises(ResourceExhaustedError, match="can't start new thread"):
+            await opened.run(nodes, {x: X})
+        np.testing.assert_allclose((await opened.run(nodes, {x: X}))[0], X * 6, rtol=1e-6)
 
 
 @for_each("others", ["auto", "cable"])
@@ -350,6 +382,38 @@ async def test_a_session_that_is_closed_leaves_its_groups(library: Library) -> N
         await step
     may_go.set()
     await eventually(lambda: not threads())
+
+
+async def test_steps_of_several_sessions_meet_in_the_library(library: Library) -> None:
+    """Each on a task of its own; one that leaves has the others make a new group."""
+    settings = acts.ConfigProto(device_count={"BOX": 1})
+    options = acts.RunOptions(experimental=acts.RunOptions.Experimental(collective_graph_key=7))
+    async with (
+        in_process({"worker": MEMBERS}, config=settings, lease=LONG_LEASE) as cluster,
+        contextlib.AsyncExitStack() as stack,
+    ):
+
+        async def member(number: int) -> Callable[[float], Any]:
+            with acts.Graph().as_default() as graph, acts.device(f"/job:worker/task:{number}/device:BOX:0"):
+                x = acts.placeholder("float32", [None])
+                total = acts.collective.all_reduce(x, acts.collective.Group(MEMBERS, communication_hint="cable"))
+            opened = acts.AsyncSession(cluster.target(f"/job:worker/replica:0/task:{number}"), graph=graph)
+            await stack.enter_async_context(opened)
+            return lambda factor: opened.run(total, {x: X * factor}, options=options)
+
+        members = [await member(number) for number in range(MEMBERS)]
+        for step in range(1, 4):
+            for total in await asyncio.gather(*[run(float(step)) for run in members]):
+                np.testing.assert_allclose(total, X * 3 * step, rtol=1e-6)
+        assert len(library.log) == 3 * MEMBERS
+        assert len(library.meetings) == 1
+        library.fails = lambda collective, rank: rank == 1
+        outcomes = await asyncio.gather(*[run(1.0) for run in members], return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [AbortedError] * MEMBERS
+        library.fails = lambda collective, rank: False
+        for total in await asyncio.gather(*[run(2.0) for run in members]):
+            np.testing.assert_allclose(total, X * 6, rtol=1e-6)
+        assert len(library.meetings) == 2
 
 
 async def test_a_session_of_a_cluster_leaves_its_groups_without_the_collector(library: Library) -> None:
